@@ -62,7 +62,7 @@ struct Daemon: Sendable {
             bookmarks = try BookmarkService(
                 volume: volume, domain: served, name: domain, mountPoint: mountPoint, stateDirectory: state.path,
                 scopes: scopes)
-        } catch { throw DaemonError("\(state.path): its bookmarks' key or grants cannot be read: \(error)") }
+        } catch { throw DaemonError("\(state.path): the key or the rights of its bookmarks cannot be read: \(error)") }
         let session = try mount(mountPoint, volume, parts, link)
         let signOut = SignOutService(volume: volume, scopes: scopes, logger: logger) { folder throws(DaemonError) in
             try DomainRemoval.putAside(state, in: folder)
@@ -116,7 +116,7 @@ struct Daemon: Sendable {
         if isIdle {
             volume.putAway()
             do { try identifiers.refresh(from: parts.catalog) } catch {
-                logger.warning("where bookmarks lead cannot be noted", metadata: ["error": "\(error)"])
+                logger.warning("the places of bookmarks cannot be saved", metadata: ["error": "\(error)"])
             }
             parts.catalog.close()
         }

@@ -19,7 +19,7 @@ struct DocumentURL: Sendable {
     func names(of url: URL) throws(FileProviderError) -> [Filename] {
         guard url.isFileURL, url.host() ?? "" == "" || url.host() == "localhost", url.query() == nil,
             url.fragment() == nil
-        else { throw FileProviderError(.invalidName, "\(url.absoluteString): is not a file URL") }
+        else { throw FileProviderError(.invalidName, "\(url.absoluteString): not a file URL") }
         var names = try split(url.absoluteURL.path(percentEncoded: true), of: url)
         let above = rootPath.split(separator: UInt8(ascii: "/")).map { Filename(bytes: $0) }
         guard names.starts(with: above) else {
@@ -39,7 +39,7 @@ struct DocumentURL: Sendable {
         var names: [Filename] = []
         for part in path.utf8.split(separator: UInt8(ascii: "/")) {
             guard let bytes = Self.decode(Array(part)) else {
-                throw FileProviderError(.invalidName, "\(url.absoluteString): has a % that encodes nothing")
+                throw FileProviderError(.invalidName, "\(url.absoluteString): has a % without two hexadecimal digits")
             }
             let name = Filename(bytes: bytes)
             // This refuses ".." too: the target of ".." depends on links.

@@ -27,8 +27,8 @@ package struct DomainRemoval {
             pending = try catalog.read { try $0.pendingForPeople(limit: 10_000).count }
         } catch {
             throw DaemonError(
-                "\(path): what is pending cannot be told (\(error)); hydrant rescue brings out what was changed, then remove the "
-                    + "folder by hand")
+                "\(path): the pending changes cannot be listed (\(error)); copy the changed documents out with hydrant rescue, then "
+                    + "remove the folder by hand")
         }
     }
 

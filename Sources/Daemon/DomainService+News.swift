@@ -56,7 +56,7 @@ extension DomainService {
     private func lost(_ count: Int, before next: EventRecord) -> EventRecord {
         EventRecord(
             time: next.time, event: EventRecord.lost,
-            message: "\(count == 1 ? "1 event is" : "\(count) events are") lost: this reader was too slow for them",
+            message: "\(count == 1 ? "1 event is" : "\(count) events are") lost: this reader is too slow",
             count: count)
     }
 
@@ -90,7 +90,7 @@ extension DomainService {
             return await reporting(listener, { uploads($0, most) }) { await respond(to: request) }
         default:
             return .failure(
-                ControlFailure(code: ControlFailure.notReported, message: "Such a request is not reported on."))
+                ControlFailure(code: ControlFailure.notReported, message: "this request has no reports"))
         }
     }
 

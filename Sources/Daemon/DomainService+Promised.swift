@@ -14,7 +14,8 @@ extension DomainService {
                 var promised = PromisedItem(
                     item: try queries.item(try await domainPaths.resolve(path), at: path, wantsTags: wantsTags))
                 if promised.item == nil {
-                    promised.error = path.bytes.isEmpty ? "\(mountPoint): is a whole domain" : "\(path.string): is gone"
+                    promised.error =
+                        path.bytes.isEmpty ? "\(mountPoint): a whole domain, not an item" : "\(path.string): is gone"
                 }
                 if let size, promised.item?.kind == .document, room > 0 {
                     promised.thumbnail = try? await self.thumbnail(of: path, size: size, makes: false)

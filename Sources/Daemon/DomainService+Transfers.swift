@@ -78,14 +78,14 @@ extension DomainService {
         var note: String?
         if record.isFolder {
             do { try await walk(record, listing: true) { _ in } } catch {
-                note = "pinned, but not all that is in it could be listed; that is tried again (\(error))"
+                note = "pinned, but not all folders in it could be listed yet; Hydrant tries again (\(error))"
             }
         }
         let missing = try catalog.read { try $0.missingPinned(under: item.id) }
         return Done(bytes: missing.map(\.bytes).boundedSum, note: note)
     }
 
-    static let notPinnable = "has nothing to pin: it is not a document or folder of the store"
+    static let notPinnable = "cannot be pinned: not a document or folder of the store"
 
     func pinnable(_ record: InodeRecord) throws -> ItemRecord? {
         guard let item = try volume.engine.mount.catalog.read({ try $0.item(of: record.id) }), !item.isExcluded,
@@ -98,17 +98,17 @@ extension DomainService {
         let catalog = volume.engine.mount.catalog
         guard let item = try catalog.read({ try $0.item(of: record.id) }),
             let pinned = try catalog.read({ try $0.pin(of: item) })
-        else { return Done(note: "was not pinned") }
+        else { return Done(note: "not pinned") }
         guard pinned.id == item.id else {
             let folder = pinned.inode.map(shownPath) ?? mountPoint
-            throw SyncError.provider(FileProviderError(.busy, "is pinned with \(folder); unpin that"))
+            throw SyncError.provider(FileProviderError(.busy, "is pinned with \(folder); unpin that folder"))
         }
         try await volume.engine.setPinned(item.id, false)
         var rest = item
         rest.isPinned = false
         guard let above = try catalog.read({ try $0.pin(of: rest) }) else { return Done() }
         let folder = above.inode.map(shownPath) ?? mountPoint
-        return Done(note: "unpinned, but \(folder), which it is in, is pinned as well")
+        return Done(note: "unpinned, but still pinned with the folder \(folder)")
     }
 
     // MARK: Folders
@@ -141,9 +141,9 @@ extension EvictionRefusal {
     /// A name for counting refusals of one kind.
     fileprivate var inShort: String {
         switch self {
-        case .modified: "modified (hydrant sync sends what is)"
+        case .modified: "modified (hydrant sync sends the changes)"
         case .held: "deleted in the store (hydrant resolve)"
-        case .excluded: "of this machine only"
+        case .excluded: "on this machine only"
         case .pinned: "pinned"
         case .open: "open in a program"
         case .mapped: "mapped by a program"

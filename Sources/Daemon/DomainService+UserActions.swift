@@ -25,7 +25,8 @@ extension DomainService {
             code: "path",
             message: "\(domainPaths.shown(names)): "
                 + (isThere
-                    ? "no store can hold it; it lives on this machine only" : "has no local change: it is not here"))
+                    ? "it is on this machine only, and never in the store"
+                    : "no such item, and no deletion of one is pending"))
     }
 
     func retry(_ paths: [PathBytes], _ timeout: Double) async throws -> [PendingChange] {
@@ -52,7 +53,8 @@ extension DomainService {
             guard touched.isDisjoint(with: covered) else {
                 throw ControlFailure(
                     code: "refused",
-                    message: "\(domainPaths.shown(path)): another path named goes with it; name the folder only")
+                    message:
+                        "\(domainPaths.shown(path)): its changes include those of another path; name the folder only")
             }
             covered.formUnion(touched)
             plans.append((path, item.id, discards))
@@ -61,7 +63,8 @@ extension DomainService {
         guard let agreed else { return all }
         guard agreed == all else {
             throw ControlFailure(
-                code: "changed", message: "what would go is something else by now; nothing was discarded, look again")
+                code: "changed",
+                message: "the changes are no longer those that were listed; nothing was discarded; list them again")
         }
         for plan in plans {
             do { try await volume.engine.discard(plan.item, agreed: plan.discards) } catch {
@@ -115,7 +118,7 @@ extension DomainService {
             throw ControlFailure(
                 code: "refused",
                 message:
-                    "\(domainPaths.shown(path)): the store deleted it; keep mine (it is put back there) or theirs (it goes)"
+                    "\(domainPaths.shown(path)): the store deleted it; --keep mine puts it back there, --keep theirs deletes it here"
             )
         }
         do {
@@ -133,7 +136,7 @@ extension DomainService {
             throw ControlFailure(
                 code: "refused",
                 message:
-                    "\(domainPaths.shown(path)): is in no conflict, and nothing of it is held; hydrant conflicts lists what is"
+                    "\(domainPaths.shown(path)): neither in conflict nor held; hydrant conflicts lists the conflicts"
             )
         }
         let statuses = try found.map(status)

@@ -79,7 +79,9 @@ struct DomainService: ControlService {
                 try TemporaryCopies.keep(folder)
                 return .done
             case .events, .reporting, .coordinate, .present, .access, .fetch, .query:
-                return .failure(ControlFailure(code: ControlFailure.notReported, message: "This is not reported on."))
+                return .failure(
+                    ControlFailure(
+                        code: ControlFailure.notReported, message: "this request needs a connection for reports"))
             case .credentialsChanged:
                 await volume.engine.credentialMayHaveChanged()
                 return .done

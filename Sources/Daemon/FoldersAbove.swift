@@ -11,7 +11,7 @@ enum FoldersAbove {
         // (The owner of "/" may change everything. In a user namespace that is the outer root, whose uid has no mapping
         // there.)
         var top = stat()
-        guard lstat("/", &top) == 0 else { return "/ cannot be looked at" }
+        guard lstat("/", &top) == 0 else { return "/ cannot be inspected" }
         var folder = ""
         let parts: [Substring] = [""] + Array(path.split(separator: "/").dropLast())
         for part in parts {
@@ -20,13 +20,13 @@ enum FoldersAbove {
             var status = stat()
             guard lstat(name, &status) == 0 else {
                 if errno == ENOENT { return nil }
-                return "\(name) cannot be looked at (\(String(cString: strerror(errno))))"
+                return "\(name) cannot be inspected (\(String(cString: strerror(errno))))"
             }
             guard status.st_mode & S_IFMT == S_IFDIR else { return "\(name) is not a folder" }
             guard [0, top.st_uid].contains(status.st_uid) else { return "\(name) belongs to user \(status.st_uid)" }
             let isSticky = status.st_mode & S_ISVTX != 0
             let others = [0, top.st_gid].contains(status.st_gid) ? S_IWOTH : S_IWOTH | S_IWGRP
-            if !isSticky, status.st_mode & others != 0 { return "others than root may write to \(name)" }
+            if !isSticky, status.st_mode & others != 0 { return "users other than root may write to \(name)" }
         }
         return nil
     }

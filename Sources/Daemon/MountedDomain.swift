@@ -67,7 +67,7 @@ package struct MountedDomain: FileProviderDomain {
         let identifier = try translating { try catalog.read { try $0.persistentIdentifier(of: item.id) } }
         do { try identifiers?.note(identifier, at: urls.names(of: url), isFolder: item.kind.isFolder) } catch {
             // The identifier works as long as the catalog exists.
-            volume.engine.mount.logger.warning("an identifier cannot be noted", metadata: ["error": "\(error)"])
+            volume.engine.mount.logger.warning("an identifier cannot be saved", metadata: ["error": "\(error)"])
         }
         return identifier
     }
@@ -86,7 +86,7 @@ package struct MountedDomain: FileProviderDomain {
         let url = urls.url(of: place.path.names)
         let item = try await item(at: url)
         guard item.kind.isFolder == place.isFolder else {
-            throw FileProviderError(.noSuchItem, "\(identifier): something else is where it was")
+            throw FileProviderError(.noSuchItem, "\(identifier): another item is in its place")
         }
         try translating {
             try identifiers?.adopt(place, as: try catalog.read { try $0.persistentIdentifier(of: item.id) })
@@ -113,7 +113,7 @@ package struct MountedDomain: FileProviderDomain {
                 try find(reader).flatMap { $0.local == nil ? nil : $0.inode }.flatMap { try reader.path(of: $0) }
             }
         }
-        guard let names else { throw FileProviderError(.noSuchItem, "\(identifier): is not known here (any more)") }
+        guard let names else { throw FileProviderError(.noSuchItem, "\(identifier): is not known here, or no longer") }
         return urls.url(of: names)
     }
 
@@ -126,7 +126,7 @@ package struct MountedDomain: FileProviderDomain {
                 let item = try catalog.read { try $0.item(of: $0.resolve(names).id) }
                 guard let item else {
                     throw FileProviderError(
-                        .noSuchItem, "\(url.absoluteString): is no item but a file of this machine's")
+                        .noSuchItem, "\(url.absoluteString): not an item of the store, but a file of this machine only")
                 }
                 return item
             } catch {
@@ -190,7 +190,8 @@ package struct MountedDomain: FileProviderDomain {
         }
         guard await volume.isSeen(in: folder.id, within: Self.patience) else {
             throw FileProviderError(
-                .busy, "\(url.absoluteString): is written, but shows only when a program lets go of the folder")
+                .busy, "\(url.absoluteString): is saved, but programs see it only after one of them releases the folder"
+            )
         }
     }
 

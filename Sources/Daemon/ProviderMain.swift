@@ -50,7 +50,8 @@ public enum ProviderMain {
             )
         case [], ["--help"], ["-h"], ["help"]: print(usage(scheme, program, locations))
         default:
-            let line = "\(program): is not run by hand; run hydrant mount \(example(scheme, locations)) MOUNTPOINT\n"
+            let line =
+                "\(program): only hydrant mount starts it; run hydrant mount \(example(scheme, locations)) MOUNTPOINT\n"
             FileHandle.standardError.write(Data(line.utf8))
             exit(EX_USAGE)
         }
@@ -59,12 +60,12 @@ public enum ProviderMain {
 
     private static func usage(_ scheme: String, _ program: String, _ kind: StoreLocation.Kind) -> String {
         """
-        \(program) is a provider of Hydrant: it shows what is in \(scheme): stores as ordinary directories.
-        It is not run by hand. Put it into a folder of PATH, then run
+        \(program) is a provider of Hydrant: it shows \(scheme): stores as ordinary directories.
+        Do not run it by hand. Put it into a folder of PATH, then run
 
             hydrant mount \(example(scheme, kind)) MOUNTPOINT
 
-        `hydrant help mount` says the rest.
+        `hydrant help mount` lists the options.
         """
     }
 

@@ -27,7 +27,7 @@ final class StateDirectory: Sendable {
     private static func checkWay(to place: String) throws(DaemonError) {
         guard let problem = FoldersAbove.problem(of: place) else { return }
         throw DaemonError(
-            "\(place): \(problem), and root's state directory is to be root's alone; say --state-dir DIR with another one"
+            "\(place): \(problem), but only root may change root's state directory; choose another one with --state-dir DIR"
         )
     }
 
@@ -81,7 +81,7 @@ final class StateDirectory: Sendable {
 
     static func defaultPath(domain: String) throws(DaemonError) -> String {
         guard let data = BaseDirectory.data.path() else {
-            throw DaemonError("\(BaseDirectory.data.missing); say --state-dir DIR")
+            throw DaemonError("\(BaseDirectory.data.missing); choose a state directory with --state-dir DIR")
         }
         return "\(data)/hydrant/domains/\(domain)"
     }
@@ -117,17 +117,17 @@ final class StateDirectory: Sendable {
     /// directory, would make local files documents.
     static func checkApart(_ path: String, mountPoint: String, store: StoreFolder?) throws(DaemonError) {
         let place = resolved(path)
-        let advice = "say --state-dir DIR with another one"
+        let advice = "choose another one with --state-dir DIR"
         if StoreFolder.contains(mountPoint, place) || StoreFolder.contains(place, mountPoint) {
             throw DaemonError(
-                "\(path): the state directory and the mount point \(mountPoint) lie one in the other; \(advice)")
+                "\(path): the state directory and the mount point \(mountPoint) are nested; \(advice)")
         }
         if let mount = MountTable.hydrantMount(containing: place) {
-            throw DaemonError("\(path): the state directory lies in the mount \(mount.mountPoint); \(advice)")
+            throw DaemonError("\(path): the state directory is in the mount \(mount.mountPoint); \(advice)")
         }
         if let store, StoreFolder.contains(store.path, place) || StoreFolder.contains(place, store.path) {
             throw DaemonError(
-                "\(path): the state directory and the store \(store.path) lie one in the other; \(advice)")
+                "\(path): the state directory and the store \(store.path) are nested; \(advice)")
         }
     }
 
@@ -148,7 +148,7 @@ final class StateDirectory: Sendable {
             return
         }
         throw DaemonError(
-            "\(path): is neither empty nor a state directory of hydrant; say --state-dir DIR with another one")
+            "\(path): is neither empty nor a state directory of hydrant; choose another one with --state-dir DIR")
     }
 
     private static func make(_ path: String) throws(DaemonError) {
@@ -161,10 +161,11 @@ final class StateDirectory: Sendable {
         }
         var status = stat()
         guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
-            throw DaemonError("\(path): is not a directory; say --state-dir DIR")
+            throw DaemonError("\(path): is not a directory; choose another one with --state-dir DIR")
         }
         guard status.st_uid == geteuid() else {
-            throw DaemonError("\(path): belongs to user \(status.st_uid), not to you; say --state-dir DIR")
+            throw DaemonError(
+                "\(path): belongs to user \(status.st_uid), not to you; choose another one with --state-dir DIR")
         }
         try checkIsOurs(path)
         guard chmod(path, 0o700) == 0, access(path, R_OK | W_OK | X_OK) == 0 else {

@@ -175,7 +175,8 @@ extension Document {
                 tell(.deleted)
                 documentState.insert(.savingError)
                 throw DocumentError(
-                    .missing, "\(DocumentError.shown(fileURL)): the file is gone; save the document anew, or elsewhere")
+                    .missing, "\(DocumentError.shown(fileURL)): the file is gone; save the document again, or elsewhere"
+                )
             }
             documentState.insert(.savingError)
             throw error

@@ -113,7 +113,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
 
     func gone(_ identifier: ItemIdentifier) -> FileProviderError {
         if identifier == .rootContainer {
-            return FileProviderError(.noSuchItem, "\(root): the server has no such folder any more")
+            return FileProviderError(.noSuchItem, "\(root): the server no longer has this folder")
         }
         return FileProviderError(.noSuchItem, "\(identifier): is not on the server")
     }

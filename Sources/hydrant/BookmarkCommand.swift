@@ -98,7 +98,7 @@ struct BookmarkCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Print the path of a bookmark's item.",
             discussion: """
-                When the item differs from what the bookmark says (another place, another size), a line on standard \
+                When the item differs from the bookmark (another place, another size), a line on standard \
                 error names the differences. hydrant bookmark renew makes a new bookmark.
 
                 Examples:
@@ -179,7 +179,7 @@ struct BookmarkCommand: AsyncParsableCommand {
 
     struct Show: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Print what a bookmark holds, without asking a daemon.",
+            abstract: "Print the contents of a bookmark, without asking a daemon.",
             discussion: """
                 Prints the domain, the place in it, the right (none, read or write), and the values that were asked \
                 for, all as they were when the bookmark was made. Only hydrant bookmark resolve checks that the \

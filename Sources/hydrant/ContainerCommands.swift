@@ -101,7 +101,7 @@ struct ContainersAddCommand: AsyncParsableCommand {
     @Argument(help: "The container's manifest, a TOML file.", completion: .file(extensions: ["toml"]))
     var manifest: String
 
-    @Flag(help: "Print an object: identifier, and what else hydrant containers list --json has.")
+    @Flag(help: "Print an object: identifier, and the other keys of hydrant containers list --json.")
     var json = false
 
     func run() async throws {
@@ -156,7 +156,7 @@ struct ContainersChooseCommand: AsyncParsableCommand {
     @Argument(help: "The domain's name (hydrant status).")
     var domain: String
 
-    @Flag(help: "Print an object: identifier, and what else hydrant containers list --json has.")
+    @Flag(help: "Print an object: identifier, and the other keys of hydrant containers list --json.")
     var json = false
 
     func run() async throws {
@@ -178,7 +178,7 @@ struct ContainersPathCommand: AsyncParsableCommand {
     @Argument(help: "Its identifier.")
     var identifier: String
 
-    @Flag(help: "Print an object: identifier, and what else hydrant containers list --json has.")
+    @Flag(help: "Print an object: identifier, and the other keys of hydrant containers list --json.")
     var json = false
 
     func run() async throws {

@@ -28,7 +28,7 @@ struct DiscardCommand: AsyncParsableCommand {
     @Flag(name: [.short, .long], help: "Do not ask.")
     var yes = false
 
-    @Flag(help: "Only list what would be lost.")
+    @Flag(help: "Only list the changes that would be lost.")
     var dryRun = false
 
     @Flag(help: "Print an array of objects: path, changes, bytes (that are lost, or would be).")

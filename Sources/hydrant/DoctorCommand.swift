@@ -9,10 +9,10 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check whether catalog, local content and store agree.",
         discussion: """
-            Prints a line for each problem: where, what, what it means, and what --repair would do. The check changes \
-            nothing, and works while the domain is mounted; --repair needs it unmounted. A repair deletes only bytes \
-            that exist elsewhere: files that the catalog does not know go to content/lost+found in the state \
-            directory.
+            Prints a line for each problem: place, problem, meaning, and the repair that --repair makes. The check \
+            changes nothing, and works while the domain is mounted; --repair needs it unmounted. A repair deletes \
+            only bytes that exist elsewhere: files that the catalog does not know go to content/lost+found in the \
+            state directory.
 
             Examples:
               hydrant doctor ~/Documents
@@ -24,7 +24,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Argument(help: "A state directory, or a mount point.", completion: .directory)
     var place: String
 
-    @Flag(help: "Repair what is safe to repair.")
+    @Flag(help: "Make the repairs that are safe.")
     var repair = false
 
     @Flag(help: "Ask the store about every document as well.")

@@ -4,7 +4,7 @@ import Foundation
 
 struct EventsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "events", abstract: "Show what happens in a mount, as it happens, until interrupted.",
+        commandName: "events", abstract: "Show the events of a mount as they happen, until interrupted.",
         discussion: """
             An event is a finished call of a hook of the provider (providePlaceholder, enumerateItems, \
             startProvidingItem, itemChanged, createItem, moveItem, deleteItem, updateMetadata, stopProvidingItem); or \

@@ -13,9 +13,9 @@ struct LogoutCommand: AsyncParsableCommand {
             The store keeps its documents. The domain stays in config.toml, and its bookmarks and rights are void \
             until the next mount; hydrant domain remove removes these too.
 
-            A mounted domain is unmounted: programs find and open nothing in it, and Hydrant removes at once what no \
-            program has open. Programs with open documents can read on what is here; Hydrant removes the rest when the \
-            last document is closed.
+            A mounted domain is unmounted: programs find and open nothing in it, and Hydrant removes at once the \
+            documents that no program has open. Programs with open documents can read on; Hydrant removes the rest \
+            when the last document is closed.
 
             Examples:
               hydrant logout work
@@ -186,11 +186,11 @@ struct SignOut {
         if json { return print(Output.json(report)) }
         if let folder = report.putAside { print("the pending documents are in \(folder)") }
         guard !report.users.isEmpty else {
-            let what = forgets ? "nothing of it is left" : "none of its documents are left"
+            let what = forgets ? "none of its data is left" : "none of its documents are left"
             return print("\(name): signed out; \(what) on this machine")
         }
         print("\(name): signed out; these programs have documents open, which are removed when closed:")
         for line in MountUsers(processes: report.users).lines { print("  " + line) }
-        print("what they write until then goes to \(folder)")
+        print("changes that they save until then go to \(folder)")
     }
 }

@@ -7,7 +7,7 @@ struct PolicyCommand: AsyncParsableCommand {
         commandName: "policy", abstract: "Set which programs may download documents by opening them.",
         discussion: """
             Programs that make thumbnails or indexes open every document they see. By default such programs can open \
-            what is on this machine, and get EAGAIN for the rest; hydrant events names the programs that were refused. \
+            documents that are here, and get EAGAIN for others; hydrant events names the programs that were refused. \
             All other programs download what they open. A rule holds for programs with a name, or a pattern, and for \
             every program that they start. Of several rules that match, a later one given here takes precedence over \
             an earlier one, these over config.toml, and that over the built-in rules.

@@ -5,7 +5,7 @@ import Foundation
 struct PresentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "present",
-        abstract: "Show an item: print when other programs want to use it, and what happens to it.",
+        abstract: "Show an item: print the requests and changes of other programs.",
         discussion: """
             Prints a line for each message, until interrupted: registered; relinquishToReader, relinquishToWriter, \
             saveChanges and accommodateDeletion, which are questions that a coordinating program waits for (at most 5 \

@@ -25,7 +25,7 @@ struct RescueCommand: ParsableCommand {
     @Flag(help: "Copy all other whole files as well, as lost+found/INODE.GENERATION.")
     var all = false
 
-    @Flag(help: "Only list what would be rescued.")
+    @Flag(help: "Only list the documents that would be rescued.")
     var dryRun = false
 
     @Flag(help: "Print an array of objects, as in rescue.json: path, size, source, isPartial, failure, …")
@@ -75,7 +75,7 @@ struct RescueCommand: ParsableCommand {
         } else {
             print("\(documents), \(Output.bytes(report.bytes)), rescued to \(target); see \(target)/\(Rescue.manifest)")
             print(
-                "next: check the documents, move \(stateDir) aside, mount the store again, and copy into it what you want to keep"
+                "next: check the documents, move \(stateDir) aside, mount the store again, and copy the documents to keep into it"
             )
         }
     }

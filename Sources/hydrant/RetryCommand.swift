@@ -23,7 +23,7 @@ struct RetryCommand: AsyncParsableCommand {
     @Option(help: "Seconds to wait at most.")
     var timeout = Seconds(30)
 
-    @Flag(help: "Print an array of what is still pending: path, what, error, nextTry, remedy.")
+    @Flag(help: "Print an array of the changes that are still pending: path, what, error, nextTry, remedy.")
     var json = false
 
     func run() async throws {

@@ -58,7 +58,8 @@ struct SaveCommand: ParsableCommand {
                 if errno == EINTR { continue }
                 throw fail(
                     "\(path): \(reason()) after \(Output.bytes(total)): the rest is not here and cannot be downloaded; "
-                        + "hydrant status \(path) says why; after an unmount, hydrant rescue copies what is here")
+                        + "hydrant status \(path) says why; after an unmount, hydrant rescue copies the bytes that are here"
+                )
             }
             if count == 0 { break }
             var done = 0

@@ -148,7 +148,7 @@ struct UnmountCommand: AsyncParsableCommand {
         }
         if !isKnown {
             print(
-                "the daemon did not say what is pending; everything that was closed is kept, and sent after the next mount"
+                "the daemon did not list the pending changes; they are kept, and sent after the next mount"
             )
         }
         listPending(report.pending, "pending; kept and sent after the next mount")

@@ -11,7 +11,7 @@ import Testing
         return settings.plainTextWarning
     }
 
-    @Test("a password or token that goes to another machine without encryption is warned of, and nothing else is")
+    @Test("Hydrant warns of a password or token that would go to another machine unencrypted, and of nothing else")
     func warnings() {
         for url in [
             "http://nas:8080/", "http://192.168.1.7/dav/", "http://127.example.org/", "http://[::2]/", "dav://nas/",

@@ -21,14 +21,14 @@ import Testing
         return FileManager.default.contents(atPath: path).map { Array($0) } ?? []
     }
 
-    @Test("words and environment come as they are, whatever bytes are in them") func bytes() async throws {
+    @Test("the child gets arguments and environment byte for byte") func bytes() async throws {
         let name: [UInt8] = [0x61, 0xff, 0x20, 0xfe]
         let found = try await printed(
             "printf '%s|%s' \"$1\" \"$X\"", name, environment: [Array("X=".utf8) + name], as: .ordinary)
         #expect(found == name + [UInt8(ascii: "|")] + name)
     }
 
-    @Test("no signal is blocked there, and it leads its session where it is to") func session() async throws {
+    @Test("the child blocks no signal, and leads its session if it has its own") func session() async throws {
         let text = String(
             decoding: try await printed("grep SigBlk /proc/self/status; ps -o sid= -p $$; echo $$", as: .ownSession),
             as: UTF8.self)
@@ -36,7 +36,7 @@ import Testing
         #expect(lines.count == 3 && lines[0].hasSuffix("0000000000000000") && lines[1] == lines[2], "\(text)")
     }
 
-    @Test("how it ended is said as a shell says it", arguments: [("exit 7", 7), ("kill -9 $$", 137)])
+    @Test("the status of a child is the one that a shell reports", arguments: [("exit 7", 7), ("kill -9 $$", 137)])
     func ending(_ script: String, _ status: Int32) async throws {
         #expect(await Spawn.ending(of: try Spawn.start("sh", words(script)) { _ in }) == status)
     }

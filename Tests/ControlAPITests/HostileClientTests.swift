@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(
-        "numbers that nobody can mean are refused before anybody reckons with them",
+        "requests with impossible numbers are refused before any arithmetic",
         arguments: [
             .sync(timeoutSeconds: 1e300), .sync(timeoutSeconds: -1), .retry(paths: [], timeoutSeconds: 1e300),
             .reporting(.sync(timeoutSeconds: 1e19)), .limit(download: .bytesPerSecond(.max), upload: .keep),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Folders of temporary copies")
 struct ImportFolderTests {
-    @Test("a process is known by its number and its start; one that has ended, or another of its number, is not it")
+    @Test("a process is identified by number and start time: neither an ended process nor a reused number matches")
     func owners() throws {
         let own = try #require(ImportFolder(for: getpid()))
         #expect(own.isAlive)
@@ -16,7 +16,7 @@ struct ImportFolderTests {
     }
 
     @Test(
-        "what is not called like one is none: it would be removed",
+        "a folder with another kind of name is not a temporary copy, so it is not removed",
         arguments: [
             "", "1", "1.2", "1.2.x", "1.2./../..", "../1.2.UUID", "0.2.UUID", "-1.2.UUID", "1.x/y.UUID", "1.2.UUID/",
         ])

@@ -4,7 +4,7 @@ import Testing
 @testable import ControlAPI
 
 @Suite struct MountTableTests {
-    @Test("a FUSE mount has the owner that the kernel names, wherever else the words stand; others have none")
+    @Test("only the kernel's user_id option names the owner of a FUSE mount; other mounts have no owner")
     func owner() {
         func owner(_ line: String) -> UInt32? {
             MountInfo.parse(Array(line.utf8)).first.flatMap { MountTable.Entry($0).owner }

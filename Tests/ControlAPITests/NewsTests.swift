@@ -41,7 +41,7 @@ private final class TellingService: ControlService {
     }
 }
 
-@Suite("What is said before the answer", .timeLimit(.minutes(10))) struct NewsTests {
+@Suite("Messages before the answer", .timeLimit(.minutes(10))) struct NewsTests {
     private static let request = ControlRequest.events(last: 0, follows: true)
 
     private func with(
@@ -56,7 +56,7 @@ private final class TellingService: ControlService {
         try result.get()
     }
 
-    @Test("comes in order, and the answer last")
+    @Test("messages come in order, and the answer last")
     func order() async throws {
         try await with(TellingService(count: 500)) { socket, _ in
             var numbers: [Int] = []
@@ -68,7 +68,7 @@ private final class TellingService: ControlService {
         }
     }
 
-    @Test("a request without news is answered as ever, also over the same connection behind one with")
+    @Test("a request without messages is answered as before, also on the same connection after one with messages")
     func plain() async throws {
         try await with(TellingService(count: 3)) { socket, _ in
             let answer = try await ControlClient(socketPath: socket).follow(.ping) { _ in Issue.record("news") }
@@ -84,7 +84,9 @@ private final class TellingService: ControlService {
         }
     }
 
-    @Test("who does not read makes the service wait, at the cost of one message; others are served; a hang-up ends it")
+    @Test(
+        "a client that does not read makes the service wait at the cost of one message; others are served; a hang-up ends it"
+    )
     func slowReader() async throws {
         let service = TellingService(count: .max, size: 100_000)
         try await with(service) { socket, _ in
@@ -112,7 +114,7 @@ private final class TellingService: ControlService {
         }
     }
 
-    @Test("a client that is slow with what it got makes the daemon wait too")
+    @Test("a client that is slow to process messages makes the daemon wait too")
     func slowClient() async throws {
         let service = TellingService(count: 1_000, size: 100_000)
         try await with(service) { socket, _ in
@@ -129,7 +131,7 @@ private final class TellingService: ControlService {
         }
     }
 
-    @Test("a client that stops in the middle ends it")
+    @Test("a client that throws or is cancelled ends the request")
     func clientStops() async throws {
         struct Enough: Error {}
         let service = TellingService(count: .max, size: 1_000)
@@ -149,7 +151,7 @@ private final class TellingService: ControlService {
         }
     }
 
-    @Test("a server that stops ends it, with an error that says so")
+    @Test("a server that stops ends the request with an error that says so")
     func serverStops() async throws {
         let service = TellingService(count: .max, size: 1_000)
         try await with(service) { socket, server in
@@ -162,7 +164,7 @@ private final class TellingService: ControlService {
     }
 
     @Test(
-        "hostile: what follows a request that never ends is answered with last words, and the connection is closed",
+        "hostile: a request after one that never ends gets a last answer, and the connection is closed",
         arguments: ["garbage", "too long", "too many", "half closed"])
     func hostile(_ kind: String) async throws {
         let service = TellingService(count: .max, size: 10)

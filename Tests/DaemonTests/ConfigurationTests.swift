@@ -9,7 +9,7 @@ import Trees
 
 @testable import Daemon
 
-@Suite("What the command hands over to a daemon")
+@Suite("The configuration that the command hands over to a daemon")
 struct ConfigurationTests {
     private static var configuration: DaemonConfiguration {
         DaemonConfiguration(store: "zip:a.zip", mountPoint: "/mnt", workingDirectory: "/home/ada")
@@ -37,21 +37,21 @@ struct ConfigurationTests {
         #expect(got.cache == sent.cache && got.times.settle == 0.5 && got.workingDirectory == "/home/ada")
     }
 
-    @Test("a daemon of another release says so; what is no configuration is none")
+    @Test("a daemon of another release says so; other data is not accepted as a configuration")
     func otherVersion() throws {
         let other = Data(#"{"version": 99, "what": "nobody knows"}"#.utf8)
         #expect { try DaemonHandover.decode(other) } throws: {
             "\($0)".contains("another release") && "\($0)".contains("99") && !"\($0)".contains("\n")
         }
         for text in ["", "[]", "{}", #"{"version": "1"}"#] {
-            #expect { try DaemonHandover.decode(Data(text.utf8)) } throws: { "\($0)".contains("no configuration") }
+            #expect { try DaemonHandover.decode(Data(text.utf8)) } throws: { "\($0)".contains("not a configuration") }
         }
         let empty = Data(#"{"version": \#(DaemonConfiguration.currentVersion)}"#.utf8)
         #expect { try DaemonHandover.decode(empty) } throws: { "\($0)".contains("cannot be read") }
     }
 
     @Test(
-        "options that contradict one another are refused, and so are those that mean nothing",
+        "contradictory options and meaningless options are refused",
         arguments: [
             Given(["rw"], readOnly: true), Given(["ro,rw"]), Given(["rw", "ro"]), Given(["uid=2"], uid: "1"),
             Given(["umask=077"], umask: "022"), Given(["gid=1,gid=2"]), Given(["subtype=x"]), Given(["uid="]),
@@ -62,7 +62,7 @@ struct ConfigurationTests {
         #expect(throws: DaemonError.self) { try given.taken() }
     }
 
-    @Test("options that say the same are taken, from either place; what is the kernel's stays")
+    @Test("options that agree are accepted from either place; options for the kernel are passed on")
     func composed() throws {
         #expect(try Given(["uid=1,ro"], readOnly: true, uid: "1").taken().uid == 1)
         #expect(try Given(["ro"]).taken().isReadOnly)
@@ -72,7 +72,7 @@ struct ConfigurationTests {
         #expect(try Given(["allow_other,max_read=4096"]).taken().mountOptions == ["allow_other", "max_read=4096"])
     }
 
-    @Test("times and rates that no clock and no network has are not taken")
+    @Test("impossible times and rates are refused")
     func impossibleNumbers() throws {
         for text in ["1e300", "inf", "nan", "-1", "1e19"] {
             var configuration = Self.configuration
@@ -96,7 +96,7 @@ struct ConfigurationTests {
         #expect(try DaemonConfiguration.rate("1024T", of: "--limit-download") == 1 << 50)
     }
 
-    @Test("the bytes of documents with impossible sizes are counted to the largest number, and no further")
+    @Test("the sum of impossible document sizes stops at the largest number")
     func sums() {
         let tally = Tally()
         for _ in 0..<2_000 { tally.found(Item.largestSize) }
@@ -109,7 +109,7 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "the names of domains",
+        "the valid names of domains",
         arguments: ["", ".", "..", ".x", "-x", "a/b", "a b", "ä", String(repeating: "x", count: 101)])
     func badDomain(name: String) throws {
         var configuration = Self.configuration

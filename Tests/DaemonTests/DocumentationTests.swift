@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What an author of a provider finds in the documentation.
-@Suite("Documentation of what is public")
+@Suite("Documentation of public symbols")
 struct DocumentationTests {
     private struct Declaration {
         var kind: String
@@ -48,7 +48,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "every public symbol says what it is",
+        "every public symbol has a description",
         arguments: ["FileProvider", "Daemon", "FileCoordination", "DocumentPicker", "UniformTypes"])
     func docstrings(module: String) throws {
         var count = 0
@@ -72,7 +72,7 @@ struct DocumentationTests {
         for type in types { #expect(page.contains("- ``\(type.name)``"), "\(type.name) is not in \(module).md") }
     }
 
-    @Test("Daemon shows strangers its entry point and nothing else")
+    @Test("Daemon exports its entry point and nothing else")
     func surface() throws {
         let types = try Self.files("Sources/Daemon").flatMap { try Self.declarations(GuideTests.text($0)) }
             .filter { $0.indentation == 0 }.map(\.name)
@@ -91,7 +91,7 @@ struct DocumentationTests {
         return found
     }
 
-    @Test("What you can rely on: below each promise stand tests, and there are such tests")
+    @Test("What you can rely on: each promise names tests, and these tests exist")
     func promises() throws {
         let suites = try Self.suites()
         let page = try GuideTests.text("Sources/hydrant/Documentation.docc/WhatYouCanRelyOn.md")

@@ -46,7 +46,7 @@ struct GuideTests {
         #expect(report.isPassed, "\(report)")
     }
 
-    @Test("what it cannot read is said to the user before anything is mounted")
+    @Test("the provider reports an unreadable file to the user before the mount")
     func unreadable() {
         #expect { try ChapterProvider(file: "/none/book.md") } throws: {
             ($0 as? FileProviderError)?.message.contains("/none/book.md") == true

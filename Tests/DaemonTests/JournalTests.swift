@@ -56,7 +56,7 @@ private final class Journal {
 
 @Suite("The log in systemd's journal")
 struct JournalTests {
-    @Test("a message has its priority, its metadata as fields, and reads well")
+    @Test("a message has its priority, its metadata as fields, and a readable text")
     func fields() throws {
         let journal = try Journal()
         let socket = try #require(JournalSocket(path: journal.path))
@@ -86,7 +86,7 @@ struct JournalTests {
         #expect(got["HYDRANT_WHAT"] == "three\n\nPRIORITY=0\n" && got["PRIORITY"] == "3")
     }
 
-    @Test("no journal where nobody listens, nor where standard error is another file")
+    @Test("no journal when nobody listens, or when standard error is another file")
     func elsewhere() throws {
         #expect(JournalSocket(path: "/tmp/hydrant-no-such-socket") == nil)
         var status = stat()
@@ -96,7 +96,7 @@ struct JournalTests {
         #expect(!JournalSocket.isStandardError(named: nil) && !JournalSocket.isStandardError(named: "x"))
     }
 
-    @Test("secrets are kept out of messages, metadata and errors, whoever logs")
+    @Test("secrets are removed from messages, metadata and errors of every logger")
     func secrets() throws {
         let journal = try Journal()
         let socket = try #require(JournalSocket(path: journal.path))

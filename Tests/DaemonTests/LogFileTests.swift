@@ -19,7 +19,9 @@ struct LogFileTests {
         }
     }
 
-    @Test("at its size it becomes the older one, and every daemon goes on in the new one; no line is lost or cut")
+    @Test(
+        "at its size limit the log becomes the older log, and every daemon continues in a new one; no line is lost or cut"
+    )
     func rotation() throws {
         let folder = try Folder()
         let file = LogFile(path: folder.path + "/hydrant.log", limit: 1_000)
@@ -41,7 +43,7 @@ struct LogFileTests {
         #expect(Set(try FileManager.default.contentsOfDirectory(atPath: folder.path)).count == 3)
     }
 
-    @Test("who moves it away himself gets a new one; what is no file is left alone")
+    @Test("after a user moves the log away, a new one is made; an item at its path that is not a file is left alone")
     func movedAway() throws {
         let folder = try Folder()
         let file = LogFile(path: folder.path + "/hydrant.log")
@@ -57,7 +59,7 @@ struct LogFileTests {
         #expect(folder.text("hydrant.log") == "two\n")
     }
 
-    @Test("a link, or a folder of somebody else's, in its place is not followed; without HOME there is no log")
+    @Test("a link or another user's folder in the log's place is not followed; without HOME there is no log")
     func links() throws {
         let folder = try Folder()
         let victim = folder.path + "/victim"
@@ -86,7 +88,7 @@ struct LogFileTests {
         }
     }
 
-    @Test("a name with a newline or an escape sequence in it stays within its line, wherever it stands in a message")
+    @Test("a name with a newline or an escape sequence stays within its line, anywhere in a message")
     func names() throws {
         let folder = try Folder()
         let file = LogFile(path: folder.path + "/hydrant.log")

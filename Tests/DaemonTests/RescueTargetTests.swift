@@ -3,10 +3,10 @@ import Testing
 
 @testable import Daemon
 
-@Suite("The folder of what is rescued")
+@Suite("The target folder of a rescue")
 struct RescueTargetTests {
     /// The path was looked at before; somebody may have put a link in it since.
-    @Test("it is empty when it is opened, or nothing is written there")
+    @Test("a target folder that is not empty when it is opened gets no files")
     func notEmpty() throws {
         var template = Array("/tmp/hydrant-rescue-XXXXXX".utf8CString)
         let folder = String(cString: try #require(mkdtemp(&template)))

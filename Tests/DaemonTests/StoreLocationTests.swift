@@ -3,7 +3,7 @@ import Testing
 
 @testable import Daemon
 
-@Suite("What stands behind a scheme")
+@Suite("Store locations of each scheme")
 struct StoreLocationTests {
     private func location(_ text: String, _ kind: StoreLocation.Kind = .path, in directory: String = "/") throws
         -> StoreLocation
@@ -11,7 +11,7 @@ struct StoreLocationTests {
         try StoreLocation(text, kind: kind, workingDirectory: directory)
     }
 
-    @Test("a path is absolute, plain, and followed as far as it leads; so is the text by which it is known")
+    @Test("a path becomes absolute and plain, with links resolved; so does the text that identifies it")
     func paths() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/hydrant-location-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/real", withIntermediateDirectories: true)
@@ -29,7 +29,7 @@ struct StoreLocationTests {
     }
 
     /// A catalog of before is found under this name.
-    @Test("the name of a domain is what it always was")
+    @Test("the name of a domain is the same as in earlier releases")
     func domainName() throws {
         #expect(try location("dir:/srv/none/My Documents").domainName == "dir-My_Documents-bd0ee24898ec4897")
         #expect(try location("dir:/").domainName.hasPrefix("dir-root-"))
@@ -38,7 +38,7 @@ struct StoreLocationTests {
     }
 
     @Test(
-        "an address is known without its password, in whatever case its host is written",
+        "an address is compared without its password, and without the case of its host",
         arguments: [
             ("dav://ada:s3cret@Example.ORG/docs/", "dav://ada@example.org/docs"),
             ("dav://ada@example.org/docs", "dav://ada@example.org/docs"),
@@ -54,26 +54,26 @@ struct StoreLocationTests {
         for secret in ["s3cret", "p%40ss", "abcdef"] { #expect(!StoreLocation.shown(text).contains(secret)) }
     }
 
-    @Test("a name is taken as it is, without a password")
+    @Test("a location that is a name is taken as it is, without a password")
     func names() throws {
         #expect(try location("s3:bucket", .name, in: "/tmp").canonical == "s3:bucket")
         #expect(try location("demo:", .name).canonical == "demo:")
         #expect(try location("sftp:ada:s3cret@host:/a:b@c", .name).canonical == "sftp:ada@host:/a:b@c")
     }
 
-    @Test("what is no store is said so", arguments: ["/srv/a:b", "documents", "1x:/a", ":x", "a b:c", "é:x"])
+    @Test("an invalid store location is reported", arguments: ["/srv/a:b", "documents", "1x:/a", ":x", "a b:c", "é:x"])
     func noStore(text: String) {
         #expect { try StoreLocation.split(text) } throws: { "\($0)".contains("not a store") && "\($0)".contains(text) }
     }
 
-    @Test("a path that is missing, and an address without a host")
+    @Test("a missing path and an address without a host are reported")
     func missing() {
         #expect { try location("zip:") } throws: { "\($0)".contains("zip:/PATH") }
         #expect { try location("dav:docs", .url) } throws: { "\($0)".contains("dav://HOST/PATH") }
         #expect { try location("dav:///docs", .url) } throws: { "\($0)".contains("dav://HOST/PATH") }
     }
 
-    @Test("secrets are taken out of any text, also as they were meant, and nothing else is")
+    @Test("secrets are removed from any text, also percent-decoded, and nothing else is removed")
     func scrubbing() throws {
         let secrets = try location("dav://ada:p%40ssword@host/x?token=tok3n", .url).secrets
         #expect(

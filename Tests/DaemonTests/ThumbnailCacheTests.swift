@@ -24,7 +24,7 @@ import Testing
             gICAgICAgICAgICAgICAgICAgICAgICAgICAgICAwKX5gfFaZ4bdfwAAAABJRU5ErkJggg==
             """)!
 
-    @Test("a picture becomes smaller in its proportions, never larger; what is damaged is none")
+    @Test("a picture is scaled down in proportion, never up; a damaged picture is refused")
     func rasters() throws {
         let raster = try #require(Raster(Self.picture))
         #expect(raster.width == 64 && raster.height == 64)
@@ -39,7 +39,7 @@ import Testing
         #expect(Raster(Data([0xff, 0xd8, 0xff])) == nil && Raster(Data()) == nil)
     }
 
-    @Test("of a damaged JPEG what can be read is shown; if nothing can, there is no picture")
+    @Test("a damaged JPEG shows its readable part; without one there is no picture")
     func damagedJPEG() throws {
         // Progressive, of 16 × 16 pixels (libturbojpeg), the first scan without its bytes; then the rest, or a process that no
         // decoder has.
@@ -56,7 +56,7 @@ import Testing
         #expect(Raster(try #require(Data(base64Encoded: start + "MACwgAEAAQAQERAA=="))) == nil)
     }
 
-    @Test("the mean of the pixels that one stands for; what is not seen has no say in the colour")
+    @Test("each pixel is the mean of the pixels that it replaces; transparent pixels do not affect the colour")
     func shrinking() throws {
         // Two pixels, red that is seen and blue that is not: made with Python's zlib.
         let data = try #require(
@@ -69,7 +69,7 @@ import Testing
         #expect(back.pixel(0, 0) == [255, 0, 0, 128])
     }
 
-    @Test("it is found in each size for the date it was put there with, and only so")
+    @Test("a thumbnail is found in each size, only for the date that it was stored with")
     func installing() throws {
         defer { remove() }
         let cache = ThumbnailCache(folder: folder)
@@ -99,7 +99,7 @@ import Testing
         #expect(cache.hasFailed(uri, modified: 7) && !cache.hasFailed(uri, modified: 8))
     }
 
-    @Test("what a domain has put there is known after a restart, and no more than there is room for")
+    @Test("the ledger of a domain's thumbnails survives a restart, and is bounded")
     func ledger() throws {
         defer { remove() }
         func entry(_ inode: Int64, bytes: Int64 = 10) -> ThumbnailLedger.Entry {
@@ -130,7 +130,7 @@ import Testing
         #expect(Set(gone.map(\.inode)).isSuperset(of: [1]))
     }
 
-    @Test("a thumbnailer's file is read as a desktop reads it")
+    @Test("a thumbnailer's file is read as desktops read it")
     func files() throws {
         func program(_ lines: String...) -> DesktopThumbnailers.Program? {
             DesktopThumbnailers.program(lines.joined(separator: "\n"), named: "x")
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(
-        "a thumbnailer is bounded in time, memory and what it writes, and leaves nothing behind",
+        "a thumbnailer is limited in time, memory and output, and leaves nothing behind",
         arguments: [
             ("cp \"$1\" \"$2\"", true), ("sleep 600", false),
             ("exec 2>/dev/null; python3 -c 'bytearray(1 << 33)'; cp \"$1\" \"$2\"", true),
@@ -177,7 +177,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder + "/thumbnailer").isEmpty)
     }
 
-    @Test("a thumbnailer gets a copy: whatever it does to it, and whatever the document is called, that stays as it is")
+    @Test("a thumbnailer gets a copy, so it cannot change the document, whatever the document's name")
     func copies() throws {
         defer { remove() }
         let store = try ContentStore(directory: folder + "/content")

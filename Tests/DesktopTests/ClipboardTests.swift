@@ -6,7 +6,7 @@ import Testing
 /// The clipboard of a real X server.
 @Suite("The desktop's clipboard")
 struct ClipboardTests {
-    @Test("copy puts the document's URL there, as file managers take it, and downloads nothing")
+    @Test("copy puts the document's URL on the clipboard, in the format of file managers, and downloads nothing")
     func copies() async throws {
         try await withMount(.with { $0.limit = 60 }) { store in
             try Seeding(store).file("a letter.txt", "letter\n")

@@ -38,7 +38,7 @@ struct FileManagerTests {
             """, onScreen: true)
     }
 
-    @Test("KDE's Dolphin, with previews, whose thumbnailer is a plugin of KIO's")
+    @Test("KDE's Dolphin, with previews; its thumbnailer is a plugin of KIO")
     func dolphin() async throws {
         try await Self.show(
             """

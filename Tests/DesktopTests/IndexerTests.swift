@@ -23,7 +23,7 @@ struct IndexerTests {
         }
     }
 
-    @Test("tumblerd: pictures of what is here, nothing of what is not")
+    @Test("tumblerd: makes pictures of downloaded documents only")
     func tumbler() async throws {
         try await DesktopSession.atMount { mount in
             _ = try mount.run("cat p1.svg >/dev/null")
@@ -46,7 +46,7 @@ struct IndexerTests {
         }
     }
 
-    @Test("Tracker: knows the names of all, and reads none of what is not here")
+    @Test("Tracker: indexes all names, and reads no placeholder")
     func tracker() async throws {
         try await DesktopSession.atMount { mount in
             _ = try DesktopSession.run(
@@ -62,7 +62,7 @@ struct IndexerTests {
         }
     }
 
-    @Test("Baloo: reads none of what is not here")
+    @Test("Baloo: reads no placeholder")
     func baloo() async throws {
         try await DesktopSession.atMount { mount in
             let count = DesktopSession.pictures + DesktopSession.texts

@@ -69,7 +69,7 @@ struct ThumbnailCacheTests {
         }
     }
 
-    @Test("GIO, which Nautilus, Nemo and GTK's chooser ask, has a valid picture of all 500, of each size")
+    @Test("GIO (Nautilus, Nemo, GTK's file chooser) has a valid picture of all 500, in each size")
     func gio() async throws {
         try await withPictures { mount in
             try look(mount)
@@ -92,7 +92,7 @@ struct ThumbnailCacheTests {
     }
 
     @Test(
-        "tumblerd, which Thunar and others ask, is ready with all 500 and opens none", arguments: ["normal", "large"])
+        "tumblerd (Thunar and others) is ready with all 500 and opens none", arguments: ["normal", "large"])
     func tumbler(_ flavour: String) async throws {
         // (tumblerd 4.18 compares fractions of a second, which the standard's cache does not have: WebDAV servers know none.)
         try await withPictures(modified: 1_500_000_000) { mount in

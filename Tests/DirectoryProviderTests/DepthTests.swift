@@ -21,7 +21,7 @@ import Testing
         close(folder)
     }
 
-    @Test("What lies too deep is left out, and refused")
+    @Test("Items that lie too deep are left out, and changes there are refused")
     func tooDeep() async throws {
         let store = try TestStore(seams: .with { $0.deepest = 3 })
         store.shell("mkdir -p a/b/c/d/e; echo 1 > a/b/c/f; echo 1 > a/b/f; mkdir x")
@@ -51,7 +51,7 @@ import Testing
     }
 
     /// 10,000 levels, opened one by one from the root down, are 50 million calls, on the thread that tells of changes.
-    @Test("A chain of folders does not keep the watcher from its work")
+    @Test("A chain of nested folders does not stop the watcher")
     func aChain() async throws {
         let store = try TestStore()
         try makeChain(in: store.root, 10_000, named: String(repeating: "d", count: 200))
@@ -64,7 +64,7 @@ import Testing
     }
 
     /// A turn of the thread looks at one name, and a look takes long.
-    @Test("News comes while the folders are still being looked at")
+    @Test("Signals arrive while the first walk over the folders still runs")
     func newsMeanwhile() async throws {
         let inbox = Inbox()
         let turns = Turns()

@@ -34,7 +34,7 @@ import Testing
     }
 
     /// Root's private folder, which the one who may write to the folder around it cannot open.
-    @Test("A folder that takes the place of a new one keeps its mode", arguments: [true, false])
+    @Test("A folder that replaces a newly made one keeps its mode", arguments: [true, false])
     func aNewFolder(isEmpty: Bool) async throws {
         let swaps = Swaps()
         let store = try TestStore(
@@ -63,7 +63,9 @@ import Testing
     }
 
     /// Complete, whatever its mode, and nothing of ours beside it.
-    @Test("A new folder or link is as it was meant", arguments: [0o777, 0o500, 0o000, 0o1755] as [UInt16])
+    @Test(
+        "A new folder or link has the requested mode, date and attributes",
+        arguments: [0o777, 0o500, 0o000, 0o1755] as [UInt16])
     func complete(permissions: UInt16) async throws {
         let store = try TestStore()
         let folder = try await store.provider.createItem(
@@ -80,7 +82,7 @@ import Testing
         #expect(store.names == ["folder", "link"])
     }
 
-    @Test("The same where the file system cannot rename without replacing")
+    @Test("A new folder has the requested mode where the file system cannot rename without replacing")
     func withoutRenameFlags() async throws {
         let store = try TestStore(seams: .with { $0.renameFlagsUnsupported = true })
         let folder = try await store.provider.createItem(template("folder", .folder, permissions: 0o555), contents: nil)
@@ -90,7 +92,7 @@ import Testing
         #expect(store.names == ["folder", "link"])
     }
 
-    @Test("What a crash leaves of a new folder is not shown, and goes")
+    @Test("The remains of a new folder after a crash are hidden, and are removed")
     func leftovers() async throws {
         let store = try TestStore()
         _ = try await store.items()
@@ -110,7 +112,7 @@ import Testing
         #expect(store.names == [foreign])
     }
 
-    @Test("A link that takes the place of another keeps its date")
+    @Test("A link that replaces another link keeps its date")
     func aLinksDate() async throws {
         let holder = Holder()
         let store = try TestStore(seams: .with { $0.beforeOpening = { holder.act() } })
@@ -127,7 +129,7 @@ import Testing
     }
 
     /// Where inodes mean nothing, and size and date are the same.
-    @Test("A document of another mode keeps it")
+    @Test("A document with another mode keeps the mode")
     func withoutInodes() async throws {
         let holder = Holder()
         let store = try TestStore(

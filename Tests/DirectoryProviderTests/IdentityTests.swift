@@ -57,7 +57,9 @@ import Testing
         try AttributedFile(last, in: folder).set(Identity.attribute, to: value)
     }
 
-    @Test("a file that claims to be another document is itself, and gets nothing of it") func theft() async throws {
+    @Test("a file that claims another document's identifier keeps its own, and gets nothing of the other") func theft()
+        async throws
+    {
         let store = try TestStore()
         let secret = try await store.create("private", "one")
         store.makeFolder("shared")
@@ -82,7 +84,7 @@ import Testing
         #expect(try await store.item("forged", in: shared.identifier).identifier == forged.identifier)
     }
 
-    @Test("nobody's claim is believed of a file that others may write to") func writableByOthers() async throws {
+    @Test("the identifier in a file that others may write to is not believed") func writableByOthers() async throws {
         let store = try TestStore()
         let claimed = ItemIdentifier("i:123456789:1.2")
         for (mode, owner, isBelieved) in [("600", 0, true), ("664", 0, false), ("602", 0, false), ("600", 1, false)] {
@@ -98,7 +100,7 @@ import Testing
     }
 
     @Test(
-        "a claim that is none of an inode's identifiers is none",
+        "a malformed identifier in a file is ignored",
         arguments: [
             "i:", "i:1", "i:x:1.2", "i:1:2", "i:1:1.2:3", "d:1:1.2", "i:-1:1.2", "x:1:1.2", "i:1:1.2 i:1:1.2",
             "p:elsewhere",
@@ -112,7 +114,7 @@ import Testing
         #expect(try await store.item("a", of: try store.again()).identifier == before.identifier)
     }
 
-    @Test("what another Hydrant put in a document's place is the document") func ofAnotherDaemon() async throws {
+    @Test("a file that another Hydrant put in a document's place is the document") func ofAnotherDaemon() async throws {
         let store = try TestStore()
         let item = try await store.create("a", "one")
         let other = try store.again()

@@ -43,7 +43,7 @@ import Testing
         return seen
     }
 
-    @Test("Setuid and setgid go to no file that belongs to somebody else", arguments: [ItemKind.document, .folder])
+    @Test("Setuid and setgid are not set on a file of another owner or group", arguments: [ItemKind.document, .folder])
     func ofOthers(_ kind: ItemKind) async throws {
         for setID in [nil] + Self.others {
             for seen in try await send(kind, 0o7755, setID, TestStore()) {
@@ -52,14 +52,15 @@ import Testing
         }
     }
 
-    @Test("They go to a file that belongs to just these two", arguments: [ItemKind.document, .folder])
+    @Test(
+        "Setuid and setgid are set on a file of exactly this owner and group", arguments: [ItemKind.document, .folder])
     func ofTheOwner(_ kind: ItemKind) async throws {
         for seen in try await send(kind, 0o755, Self.mine, TestStore()) {
             #expect(seen.file == 0o6755 && seen.item == 0o755)
         }
     }
 
-    @Test("The store's own are not shown, and stay with a folder, not with other bytes")
+    @Test("Setuid and setgid of the store are not shown; a folder keeps them, and new contents clear them")
     func ofTheStore() async throws {
         let store = try TestStore()
         try store.write("x", to: "tool")
@@ -90,7 +91,7 @@ import Testing
     // MARK: Access lists
 
     @Test(
-        "Of an access list nothing is shown that it does not give",
+        "The mode shows no permission that the access list does not give",
         arguments: [
             ("u::rw,u:65534:rw,g::r,m::rw,o::r", 0o644), ("u::rw,u:65534:rw,g::-,m::rw,o::-", 0o600),
             ("u::rw,u:65534:-,g::rw,m::rw,o::r", 0o600), ("u::rw,g::rw,g:65534:r,m::rw,o::-", 0o640),
@@ -107,7 +108,7 @@ import Testing
         #expect(try await store.item("a", of: other).posixPermissions == expected)
     }
 
-    @Test("A change of the mode changes in an access list what it means, and a date nothing")
+    @Test("A change of the mode changes the effective rights of an access list; a change of the date does not")
     func changed() async throws {
         let store = try TestStore()
         try store.write("x", to: "a")
@@ -135,7 +136,7 @@ import Testing
         #expect(item.version.metadata != before.metadata && item.version.content == before.content)
     }
 
-    @Test("A folder's list for what is made in it does not come to a document that is replaced")
+    @Test("A replaced document does not inherit the default access list of its folder")
     func inherited() async throws {
         let store = try TestStore()
         store.makeFolder("folder")
@@ -150,14 +151,14 @@ import Testing
         #expect(store.rights(2, 65534, of: "folder/a") == nil)
     }
 
-    @Test("A list that cannot be read gives nothing to group and others")
+    @Test("An unreadable access list gives group and others nothing")
     func damaged() {
         for bytes: [UInt8] in [[], [2, 0, 0], [3, 0, 0, 0], [2, 0, 0, 0, 1], [2, 0, 0, 0, 3, 0, 7, 0, 0, 0, 0, 0]] {
             #expect(AccessList(bytes: bytes).narrowed(0o1777) == 0o1700)
         }
     }
 
-    @Test("With another group, the group's entry gives what everybody has")
+    @Test("With another group, the group gets only the rights that everybody has")
     func ofAnotherGroup() {
         // u::rw, g::rw, mask rw, o::r
         let list = AccessList(

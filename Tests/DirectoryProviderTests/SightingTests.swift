@@ -22,7 +22,7 @@ import Testing
         #expect(store.shell("touch -d \(date) a") == 0)
     }
 
-    @Test("They are another version, with the same size and date") func noticed() async throws {
+    @Test("Other contents of the same size and date are another version") func noticed() async throws {
         let (store, item) = try await Self.store()
         var versions = [item.version.content]
         for text in ["other", "third", "first"] {
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("What was made from the version before is refused") func refused() async throws {
+    @Test("A change from a stale base version is refused") func refused() async throws {
         let (store, item) = try await Self.store()
         Self.rewrite(store, "other")
         #expect(await code { try await store.change(item, to: "mine!") } == .versionMismatch)
@@ -51,7 +51,7 @@ import Testing
         #expect(store.read("a") == "mine!" && store.names == ["a"])
     }
 
-    @Test("A date that goes away and comes back brings no earlier version back") func backAndForth() async throws {
+    @Test("A date that changes back does not restore an earlier version") func backAndForth() async throws {
         let (store, item) = try await Self.store()
         store.overwriteInPlace("a", with: "other")
         let changed = try await store.item("a")
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "A rename, another mode, owner or attribute is none",
+        "A rename, another mode, owner or attribute does not change the content version",
         arguments: [
             "chmod 600 a", "mv a b; mkdir sub; mv b sub/a", "chown 1:1 a", "setfattr -n user.x -v 1 a",
             "setfattr -n system.posix_acl_access -v 0x0200000001000600ffffffff02000600feff000004000400ffffffff10000600ffffffff20000400ffffffff a",
@@ -76,7 +76,7 @@ import Testing
         #expect(try await store.change(now, to: "mine!").identifier == item.identifier)
     }
 
-    @Test("Of what is deleted, here or at the store, nothing is kept in memory") func forgotten() async throws {
+    @Test("Deleted documents, deleted here or in the store, leave nothing in memory") func forgotten() async throws {
         let (store, item) = try await Self.store()
         try store.write("second", to: "b")
         let other = try await store.item("b")
@@ -88,7 +88,7 @@ import Testing
         #expect(store.provider.store.sightings.count == 0)
     }
 
-    @Test("A file that loses one of its names is still known by the other one") func lostName() async throws {
+    @Test("A file that loses one of its names is still recognised by the other name") func lostName() async throws {
         let (store, item) = try await Self.store()
         #expect(store.shell("ln a b") == 0)
         let second = try await store.item("b")
@@ -98,7 +98,7 @@ import Testing
         #expect(try await store.item("a").version.content != item.version.content)
     }
 
-    @Test("A table gives back the room of what is removed from it") func room() {
+    @Test("A table frees the memory of removed entries") func room() {
         var table = IdentifierTable<Int>()
         for number in 0..<100_000 { table[ItemIdentifier("\(number)")] = number }
         #expect(table.count == 100_000)
@@ -107,7 +107,7 @@ import Testing
         for number in 0..<100 { #expect(table[ItemIdentifier("\(number)")] == number) }
     }
 
-    @Test("Nor is what we do ourselves") func ownChanges() async throws {
+    @Test("Our own changes do not change the content version") func ownChanges() async throws {
         let (store, item) = try await Self.store()
         let moved = try await store.provider.moveItem(
             item.identifier, to: .rootContainer, as: "b", baseVersion: item.version)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("A download goes on over a rename, and ends at other contents", arguments: [true, false])
+    @Test("A download continues over a rename, and ends when the contents change", arguments: [true, false])
     func download(_ isRename: Bool) async throws {
         let store = try TestStore()
         let text = String(repeating: "x", count: 300_000)
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(
-        "inotify tells of a write that a change of the mode, or another name, would hide",
+        "inotify reports a write that a change of the mode, or another link, would hide",
         arguments: ["chmod 600 a", "ln a b"])
     func written(_ command: String) async throws {
         let (store, item) = try await Self.store()
@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "Another name that comes and goes changes no contents, and hides no change of them", arguments: [false, true])
+        "A link that comes and goes does not change the contents, nor hide a change of them", arguments: [false, true])
     func names(_ isWritten: Bool) async throws {
         let (store, item) = try await Self.store()
         #expect(store.shell("ln a b") == 0)
@@ -211,7 +211,7 @@ import Testing
         return (store, item)
     }
 
-    @Test("With the same contents it is no change", arguments: Way.allCases, touches)
+    @Test("A touched file with the same contents has the same content version", arguments: Way.allCases, touches)
     func same(_ way: Way, _ command: String) async throws {
         let (store, item) = try await Self.store(way)
         let changed = try #require(MetadataText(item.version.metadata)).changed
@@ -225,7 +225,8 @@ import Testing
         #expect(try await store.change(item, to: "mine!").identifier == item.identifier)
     }
 
-    @Test("With others it is one, whatever else there was before", arguments: Way.allCases)
+    @Test(
+        "A touched file with other contents has another version, whatever else changed before", arguments: Way.allCases)
     func others(_ way: Way) async throws {
         let (store, item) = try await Self.store(way)
         #expect(store.shell("chmod 644 a") == 0)
@@ -241,7 +242,8 @@ import Testing
         #expect(store.read("a") == "first")
     }
 
-    @Test("The first part of the contents is enough; a later one, and more than is compared, say nothing")
+    @Test(
+        "A download of the first part is enough to compare contents; a later part, or a part beyond the limit, is not")
     func parts() async throws {
         let store = try TestStore()
         try store.write("first", to: "a")
@@ -259,7 +261,7 @@ import Testing
             ContentHasher(size: ContentDigest.largest) != nil && ContentHasher(size: ContentDigest.largest + 1) == nil)
     }
 
-    @Test("What is empty stays empty") func empty() async throws {
+    @Test("An empty document stays the same version") func empty() async throws {
         let store = try TestStore()
         #expect(store.shell(": >a; touch -d \(Self.date) a") == 0)
         let item = try await store.item("a")
@@ -267,7 +269,7 @@ import Testing
         #expect(try await store.item("a").version.content == item.version.content)
     }
 
-    @Test("What changes while it is compared is looked at again", arguments: [false, true])
+    @Test("A document that changes while it is compared is compared again", arguments: [false, true])
     func meanwhile(_ isWritten: Bool) async throws {
         let comparisons = Atomic(0)
         let path = Mutex("")

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Annotations")
 struct AnnotationTests {
-    @Test("any JSON comes back as it was; what is none is refused")
+    @Test("any JSON is returned unchanged; anything else is refused")
     func roundTrip() throws {
         for text in ["null", "true", "1", "-2.5", "\"a\\nb\"", "[1,[],{}]", "{\"a\":{\"b\":[null,false]},\"page\":3}"] {
             #expect(try AnnotationValue(json: text).json == text)

@@ -28,7 +28,7 @@ struct ManifestTests {
         types = ["public.plain-text", "image/*"]
         """
 
-    @Test("it says who opens what, and becomes an entry and a package")
+    @Test("a manifest names the types that a program opens, and becomes a desktop entry and a MIME package")
     func reads() throws {
         let manifest = try DocumentTypesManifest(toml: Self.whole)
         #expect(manifest.declaredTypes.map(\.mimeType) == ["application/vnd.org.example.note", "application/x-bundle"])
@@ -47,7 +47,7 @@ struct ManifestTests {
     }
 
     @Test(
-        "what is wrong with one is said",
+        "an invalid manifest is refused with a reason",
         arguments: [
             ("org.example.notes\"", "notes\"", "identifier"), ("\"org.example.notes", "\"../../x.y", "identifier"),
             ("\"Notes & more", "\"No\\ntes", "line end"),
@@ -73,7 +73,7 @@ struct ManifestTests {
         }
     }
 
-    @Test("files of groups of keys keep what is not ours")
+    @Test("key files keep groups and keys that are not Hydrant's")
     func keyFiles() throws {
         let file = try #require(KeyFile(text: Array("# mine\n[A]\nx=1;2;\n\n[B]\ny[de]=z\n".utf8)))
         #expect(file.strings("A", "x") == ["1", "2"])

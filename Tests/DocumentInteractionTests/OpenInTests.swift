@@ -12,7 +12,7 @@ struct OpenInTests {
         return try ExecLine.words(program, path: path)
     }
 
-    @Test("codes of a desktop entry stand for what the specification says")
+    @Test("codes of a desktop entry are expanded as the specification says")
     func codes() throws {
         #expect(try words("app %f") == ["app", "/a b/ü.txt"])
         #expect(try words("app %U") == ["app", "file:///a%20b/%C3%BC.txt"])
@@ -33,7 +33,7 @@ struct OpenInTests {
         #expect(BusActivation.path(of: program) == "/org/example/app_one")
     }
 
-    @Test("icons: the exact size, else the nearest; a theme, what it inherits from, hicolor; a better name goes first")
+    @Test("icons: the exact size, else the nearest; a theme, its parents, hicolor; a better name goes first")
     func icons() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "hydrant-icons-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Text of previews")
 struct PreviewTextTests {
-    @Test("encodings are told apart; what is no text is none")
+    @Test("encodings are told apart; binary data is not text")
     func decodes() {
         #expect(PlainText.decoded(Array("größe".utf8)) == "größe")
         #expect(PlainText.decoded([0xef, 0xbb, 0xbf] + Array("a".utf8)) == "a")
@@ -15,7 +15,7 @@ struct PreviewTextTests {
         #expect(PlainText.decoded([0x61, 0x00, 0x62]) == nil)
     }
 
-    @Test("nothing of it does anything to a terminal, and it is bounded")
+    @Test("no preview text controls the terminal, and it is bounded")
     func harmless() {
         let lines = PlainText.lines("a\tb\u{1b}[2J\u{9b}1m\r\nx\u{202e}y\u{7}\n\n\n", most: 10)
         #expect(lines == ["a       b\\x1b[2J\\x9b1m", "x\\u{202e}y\\x07"])
@@ -24,7 +24,7 @@ struct PreviewTextTests {
         #expect(long.count == 1 && long[0].count == 4_001 && long[0].hasSuffix("…"))
     }
 
-    @Test("CSV becomes a table: quotes, separators, wide characters, and no more of it than is shown")
+    @Test("CSV becomes a table, with quotes, separators and wide characters, cut at the limit")
     func tables() {
         let table = DelimitedText("name;n\n\"x;y \"\"q\"\"\";1\nßé中文;22\n")
         #expect(table.rows == [["name", "n"], ["x;y \"q\"", "1"], ["ßé中文", "22"]])
@@ -40,7 +40,7 @@ struct PreviewTextTests {
         #expect(DelimitedText("a\n" + String(repeating: "z", count: 3_000)).lines[2].count == 40)
     }
 
-    @Test("a title is no number of pages, and no document has that many")
+    @Test("a title is not read as a page count, and impossible counts are refused")
     func pages() {
         #expect(PDFDocument.pageCount("Title:  x\nPages:  999\nPages:          2\nEncrypted:      no\n") == 2)
         #expect(PDFDocument.pageCount("Pages:  0\n") == nil && PDFDocument.pageCount("Title: x\n") == nil)
@@ -48,13 +48,13 @@ struct PreviewTextTests {
         #expect(PDFDocument.pageCount("Pages: \(Int.max)\n") == 10_000_000)
     }
 
-    @Test("a program that draws a picture may colour it, and nothing else")
+    @Test("a program that draws a picture may set colours, and no other terminal state")
     func drawings() {
         #expect(PictureDrawing.harmless("\u{1b}[38;5;1m▄\u{1b}[0m") == "\u{1b}[38;5;1m▄\u{1b}[0m")
         #expect(PictureDrawing.harmless("\u{1b}[?25la\u{1b}[2Jb\u{1b}]0;t\u{7}c\u{9b}1m") == "ab]0;tc1m")
     }
 
-    @Test("lines are cut and wrapped by the columns that they take")
+    @Test("lines are cut and wrapped by their columns on the terminal")
     func widths() {
         #expect(TextWidth.columns(of: "a中e\u{301}") == 4)
         #expect(TextWidth.fitted("中文字", 4) == "中… ")
@@ -64,7 +64,7 @@ struct PreviewTextTests {
         #expect(TextWidth.wrapped("", 4) == [""])
     }
 
-    @Test("pictures say their size; whatever the bytes are, nothing is read behind them")
+    @Test("the size of a picture is read from its bytes, never beyond their end")
     func sizes() {
         let png: [UInt8] =
             [0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52, 0, 0, 1, 0, 0, 0, 0, 48]

@@ -48,7 +48,7 @@ struct DismissalRuleTests {
     }
 
     @Test(
-        "import: a local file that can be read, or a document of the provider's, which is downloaded then; of a valid type"
+        "import: a readable local file or a document of the provider (which is then downloaded), of a valid type"
     )
     func importing() async throws {
         let files = try Files()
@@ -75,7 +75,7 @@ struct DismissalRuleTests {
     }
 
     @Test(
-        "open: within the provider's documents, whether they have been looked at or not; nothing without a file provider"
+        "open: only within the provider's documents, listed before or not; nothing without a file provider"
     )
     func opening() async throws {
         let files = try Files()
@@ -100,7 +100,7 @@ struct DismissalRuleTests {
                 .contains("not of public.image") == true)
     }
 
-    @Test("export: a copy of the original, wherever it is; never the original itself, nor something else")
+    @Test("export: a copy of the original, anywhere; never the original itself or another file")
     func exporting() async throws {
         let files = try Files()
         #expect(await refusal(rules(.export, files), files.url("copy.txt")) == nil)
@@ -112,7 +112,7 @@ struct DismissalRuleTests {
         #expect(await refusal(rules(.export, files), files.url("nothing.txt"))?.contains("cannot be read") == true)
     }
 
-    @Test("move: as export, within the provider's documents")
+    @Test("move: as export, but within the provider's documents")
     func moving() async throws {
         let files = try Files()
         #expect(await refusal(rules(.move, files), files.url("storage/copy.txt")) == nil)
@@ -125,7 +125,7 @@ struct DismissalRuleTests {
         #expect(await refusal(rules(.move, files), files.url("original.txt"))?.contains("is the original") == true)
     }
 
-    @Test("the original itself is no copy of it, whatever it is called: the original of a move would be gone")
+    @Test("the original under another name is not a copy: a move would destroy it")
     func sameFile() async throws {
         let files = try Files()
         let link = files.url("storage/link.txt"), second = files.url("storage/second.txt")
@@ -137,7 +137,7 @@ struct DismissalRuleTests {
         }
     }
 
-    @Test("the context tells mode, original and types only once it is prepared")
+    @Test("the context has mode, original and types only after it is prepared")
     func context() async throws {
         let storage = URL(filePath: "/storage", directoryHint: .isDirectory)
         func made() -> DocumentPickerContext {
@@ -156,7 +156,7 @@ struct DismissalRuleTests {
         #expect(other.documentPickerMode == .move && other.originalURL == original && other.validTypes == nil)
     }
 
-    @Test("a source is for export and move, and is a document that can be read")
+    @Test("export and move need a source, which must be a readable document")
     func sources() throws {
         let files = try Files()
         _ = try DocumentPicker(.export, source: files.url("original.txt"))

@@ -59,7 +59,7 @@ struct ExtensionProcessTests {
         }
     }
 
-    @Test("hears that its dismissal succeeded, although the picker is gone by then", .timeLimit(.minutes(10)))
+    @Test("an extension learns that its dismissal succeeded, although the picker has closed", .timeLimit(.minutes(10)))
     func success() async throws {
         let (program, events) = (try Program(), Events())
         // As the session does: what was asked for is done, and the presentation is over.
@@ -71,7 +71,7 @@ struct ExtensionProcessTests {
         #expect(try await program.told() == "{\"dismissed\":true}\n")
     }
 
-    @Test("hears that the user closed the picker before anything was taken", .timeLimit(.minutes(10)))
+    @Test("an extension learns that the user closed the picker without a choice", .timeLimit(.minutes(10)))
     func closed() async throws {
         let (program, events) = (try Program(), Events())
         let context = events.context { events in
@@ -85,7 +85,7 @@ struct ExtensionProcessTests {
         #expect(try await program.told() == "{\"refused\":\"the picker was closed; nothing was taken\"}\n")
     }
 
-    @Test("what it was refused and hands on is said to the user once", .timeLimit(.minutes(10)))
+    @Test("the user sees an error once, also when the extension passes it on", .timeLimit(.minutes(10)))
     func refused() async throws {
         let (program, events) = (try Program(), Events())
         let context = events.context { _ in throw DocumentPickerError("it lies outside") }

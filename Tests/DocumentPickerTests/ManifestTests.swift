@@ -41,7 +41,7 @@ struct ManifestTests {
         #expect(box.supportedTypes == [.content])
     }
 
-    @Test("no open and no move without a file provider; whatever else is wrong is said")
+    @Test("no open and no move without a file provider; other mistakes are reported as well")
     func refusals() {
         let base = "identifier = \"a\"\nname = \"A\"\nprogram = \"/bin/true\"\n"
         #expect(refusal(base + "modes = [\"import\", \"export\"]") == nil)
@@ -82,7 +82,7 @@ struct DocumentMenuTests {
     }
 
     @Test(
-        "the domains that fit mode and types, in the user's order, some switched off; the program's options first or last"
+        "domains that fit mode and types, in the user's order, some switched off; the program's options first or last"
     )
     func items() {
         let all = [
@@ -123,7 +123,7 @@ struct DocumentMenuTests {
         func actions() -> AsyncStream<PickerAction> { stream }
     }
 
-    @Test("an option of the program's own: the picker goes, and its handler is called")
+    @Test("an option of the program: the picker closes, and calls the handler of the option")
     func option() async throws {
         let (calls, inbox) = AsyncStream<String>.makeStream()
         var menu = DocumentMenu(mode: .import)

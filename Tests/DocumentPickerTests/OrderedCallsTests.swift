@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Calls in their order")
 struct OrderedCallsTests {
-    @Test("the later ones are quicker, and come later all the same")
+    @Test("calls end in their order, although later ones are quicker")
     func order() async {
         let done = Mutex<[Int]>([])
         var calls = OrderedCalls()

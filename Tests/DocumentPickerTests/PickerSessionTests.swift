@@ -33,7 +33,7 @@ struct PickerSessionTests {
         func actions() -> AsyncStream<PickerAction> { stream }
     }
 
-    @Test("a front that is slow with one view shows the next one after it", .timeLimit(.minutes(5)))
+    @Test("a front end that is slow with one view then gets the newest one", .timeLimit(.minutes(5)))
     func order() async throws {
         let source = FileManager.default.temporaryDirectory.appending(path: "hydrant-\(UUID().uuidString).txt")
         try Data("text".utf8).write(to: source)
@@ -85,7 +85,7 @@ struct PickerSessionTests {
         func actions() -> AsyncStream<PickerAction> { stream }
     }
 
-    @Test("what is done while an error is shown counts; an error comes once, and is gone from the views after it")
+    @Test("an action during an error counts; an error is shown once")
     func errors() async throws {
         let source = FileManager.default.temporaryDirectory.appending(path: "hydrant-\(UUID().uuidString).txt")
         try Data("text".utf8).write(to: source)

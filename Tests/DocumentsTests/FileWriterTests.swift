@@ -24,7 +24,7 @@ struct FileWriterTests {
     }
 
     @Test(
-        "what somebody writes while a save is under way stays, also when he comes after the last look",
+        "another program's write during a save is kept, also after the last check",
         arguments: [false, true], ["theirs", "gone"])
     func race(_ hasLooked: Bool, _ theirs: String) throws {
         try with { folder in
@@ -48,7 +48,7 @@ struct FileWriterTests {
         }
     }
 
-    @Test("the same in a package: a file that somebody writes, makes or removes between two steps is his")
+    @Test("another program's write, creation or removal of a file in a package during a save is kept")
     func packageRace() throws {
         for change in ["write", "make", "removed one"] {
             try with { folder in
@@ -86,7 +86,7 @@ struct FileWriterTests {
     }
 
     @Test(
-        "a package whose second removal fails has the first one again; one whose attributes cannot be set is as it was")
+        "a package is rolled back if the second removal fails, or if its attributes cannot be set")
     func packageFailures() throws {
         struct Broken: Error {}
         try with { folder in
@@ -108,7 +108,7 @@ struct FileWriterTests {
     }
 
     @Test(
-        "two names in a package that differ in how their letters are composed are refused; one of them is written as it is"
+        "two names in a package that differ only in Unicode composition are refused; a single one is written unchanged"
     )
     func composition() throws {
         try with { folder in
@@ -123,14 +123,14 @@ struct FileWriterTests {
         }
     }
 
-    @Test("what the kernel writes when it is read has its bytes, within the bound")
+    @Test("a file of /proc, which has no size, is read whole, within the limit")
     func kernelFiles() throws {
         let loaded = try FileReader.read("/proc/self/status", mostBytes: 1 << 20).contents
         #expect(String(decoding: loaded.data ?? Data(), as: UTF8.self).contains("Pid:"))
         #expect(message { _ = try FileReader.read("/proc/self/status", mostBytes: 10) }.contains("more than 10 bytes"))
     }
 
-    @Test("without a rename that replaces nothing, links and empty folders do: nothing is replaced either")
+    @Test("without RENAME_NOREPLACE, links and empty folders still prevent any replacement")
     func linking() throws {
         try with { folder in
             try put("new", folder + "/new")
@@ -146,7 +146,7 @@ struct FileWriterTests {
         }
     }
 
-    @Test("what a killed save has left is swept up when it is old; nothing else is")
+    @Test("remains of a killed save are removed when they are old; nothing else is removed")
     func sweep() throws {
         try with { folder in
             for name in [".hydrant-scoped-save-1", ".hydrant-scoped-save-2/in", ".hidden", "a"] {

@@ -42,7 +42,7 @@ struct LocalDocumentTests {
 
     private func read(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
 
-    @Test("made, saved by itself, moved and deleted as any other")
+    @Test("a document is made, autosaved, moved and deleted")
     func works() async throws {
         try await with { folder in
             let path = folder + "/note.txt"
@@ -62,7 +62,8 @@ struct LocalDocumentTests {
         }
     }
 
-    @Test("another's version is noticed when it is saved: both are kept", arguments: Document.KeptVersion.allCases)
+    @Test(
+        "another program's version is noticed at the save, and both are kept", arguments: Document.KeptVersion.allCases)
     func conflict(_ kept: Document.KeptVersion) async throws {
         try await with { folder in
             let path = folder + "/note.txt"
@@ -113,7 +114,7 @@ struct LocalDocumentTests {
         }
     }
 
-    @Test("a folder with files in it is not replaced by a file, nor a file by a package, unless the program says so")
+    @Test("a file does not replace a folder with files in it, nor a package a file, unless the program asks for that")
     func kinds() async throws {
         try await with { folder in
             try FileManager.default.createDirectory(atPath: folder + "/in", withIntermediateDirectories: true)
@@ -129,7 +130,7 @@ struct LocalDocumentTests {
         }
     }
 
-    @Test("what is written while a large document is being saved stays: both are kept")
+    @Test("another program's write during the save of a large document is kept: both versions stay")
     func writtenMeanwhile() async throws {
         try await with { folder in
             let path = folder + "/note.txt"
@@ -165,7 +166,7 @@ struct LocalDocumentTests {
         }
     }
 
-    @Test("what somebody writes into a conflicted copy is his: the next save makes another one")
+    @Test("another program's write into a conflicted copy is kept: the next save makes another copy")
     func copyIsWritten() async throws {
         try await inConflict { folder, document, copy in
             try put("his", copy)
@@ -186,7 +187,7 @@ struct LocalDocumentTests {
         }
     }
 
-    @Test("a conflicted copy that is gone is made anew; when the conflict is over, there is none")
+    @Test("a deleted conflicted copy is made again; after the conflict there is none")
     func copyIsGone() async throws {
         try await inConflict { folder, document, copy in
             unlink(copy)
@@ -201,7 +202,7 @@ struct LocalDocumentTests {
     }
 
     @Test(
-        "a file that is gone is noticed when it is saved: the document is closed, and is saved anew, or beside another one"
+        "a deleted file is noticed at the save: the document closes, and can be saved again or beside another file"
     )
     func gone() async throws {
         try await with { folder in
@@ -226,7 +227,7 @@ struct LocalDocumentTests {
         }
     }
 
-    @Test("what is changed while it is closed is saved; made by two at once it is opened by the second one")
+    @Test("a change made while the document closes is saved; openOrCreate() opens a document that exists already")
     func restless() async throws {
         try await with { folder in
             let path = folder + "/note.txt"
@@ -244,7 +245,7 @@ struct LocalDocumentTests {
     }
 
     @Test(
-        "its own file is its own however it is spelled: another's version is not overwritten by that; a link stays one")
+        "a document recognises its file under any spelling, so a conflict is not overwritten; a link stays a link")
     func spelling() async throws {
         try await with { folder in
             let path = folder + "/note.txt"
@@ -271,7 +272,7 @@ struct LocalDocumentTests {
         }
     }
 
-    @Test("a class that says nothing of its contents is refused; nothing is written")
+    @Test("a class that does not override contents(forType:) is refused; nothing is written")
     func noContents() async throws {
         try await with { folder in
             let document = Nothing(fileURL: URL(filePath: folder + "/x"))

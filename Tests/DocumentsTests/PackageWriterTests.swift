@@ -16,7 +16,7 @@ struct PackageWriterTests {
 
     private func text(_ text: String) -> DocumentContents { .data(Data(text.utf8)) }
 
-    @Test("a save that fails at any step but a removal leaves the package as it was, and nothing beside it")
+    @Test("a save that fails at any step but a removal leaves the package unchanged, and nothing beside it")
     func failure() throws {
         let old: [String: DocumentContents] = [
             "a": text("a"), "b": text("b"), "in": .package(["c": text("c")]), "kind": text("file"),
@@ -71,7 +71,9 @@ struct PackageWriterTests {
         }
     }
 
-    @Test("what cannot be in a package is refused before anything is written, and what has no bounds when it is read")
+    @Test(
+        "contents that do not fit a package are refused before any write, and packages without bounds when they are read"
+    )
     func bounds() throws {
         for name in ["", ".", "..", "a/b", "a\0b", String(repeating: "x", count: 256)] {
             #expect(throws: DocumentError.self) { try DocumentContents.package([name: text("")]).check() }
@@ -90,7 +92,7 @@ struct PackageWriterTests {
         }
     }
 
-    @Test("contents that differ anywhere have another digest")
+    @Test("any difference in contents changes the digest")
     func digest() {
         let long = Data(repeating: 7, count: 100_000)
         var other = long

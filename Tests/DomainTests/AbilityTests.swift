@@ -95,7 +95,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
         }
     }
 
-    @Test("a copy that was changed is uploaded, and one of a changed document", arguments: [true, false])
+    @Test("a changed copy and a copy of a changed document are uploaded", arguments: [true, false])
     func changed(_ passthrough: Bool) async throws {
         let provider = AbleProvider()
         try provider.base.put("a", "0123456789")
@@ -124,7 +124,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
     }
 
     @Test(
-        "what the store does not copy is uploaded",
+        "a copy that the store refuses to make is uploaded",
         arguments: [FileProviderError.Code.unsupported, .versionMismatch, .cannotSynchronize])
     func refused(_ code: FileProviderError.Code) async throws {
         let provider = AbleProvider()
@@ -138,7 +138,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
         }
     }
 
-    @Test("a lost reply is no conflict") func lostReply() async throws {
+    @Test("a lost reply is not a conflict") func lostReply() async throws {
         let provider = AbleProvider()
         provider.controls.losesReplies = 1
         try provider.base.put("a", "contents")
@@ -152,13 +152,13 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
     }
 }
 
-@Suite("How full the store is") struct QuotaTests {
+@Suite("Size and use of the store") struct QuotaTests {
     private static func space(_ served: ServedDomain) throws -> (total: Int64, free: Int64, available: Int64) {
         let numbers = try served.run("stat -f -c '%b %f %a %S' .").split(separator: " ").compactMap { Int64($0) }
         return (numbers[0] * numbers[3], numbers[1] * numbers[3], numbers[2] * numbers[3])
     }
 
-    @Test("shows in df and status, and follows uploads") func shown() async throws {
+    @Test("df and status show size and use, and follow uploads") func shown() async throws {
         let provider = AbleProvider()
         provider.controls.quota = StoreQuota(used: 1 << 30, total: 3 << 30)
         try await withServed(provider) { served in
@@ -175,7 +175,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
         }
     }
 
-    @Test("without a limit is bounded by the local disk") func unlimited() async throws {
+    @Test("without a quota, df is bounded by the local disk") func unlimited() async throws {
         let provider = AbleProvider()
         provider.controls.quota = StoreQuota(used: 5 << 40, total: nil)
         try await withServed(provider) { served in
@@ -187,7 +187,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
         }
     }
 
-    @Test("is said when the store is full") func full() async throws {
+    @Test("a full store is reported") func full() async throws {
         let provider = AbleProvider()
         provider.controls.quota = StoreQuota(used: 1_000, total: 1_000)
         provider.controls.uploadRefusal = .insufficientQuota
@@ -203,7 +203,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
         }
     }
 
-    @Test("that cannot be is not believed") func impossible() async throws {
+    @Test("impossible numbers are not believed") func impossible() async throws {
         let provider = AbleProvider()
         provider.controls.quota = StoreQuota(used: -1, total: -5)
         try await withServed(provider) { served in
@@ -221,7 +221,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
             base64Encoded:
                 "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==")!)
 
-    @Test("come without the document, into the cache of file managers") func cached() async throws {
+    @Test("thumbnails come without the document, into the cache of file managers") func cached() async throws {
         let provider = AbleProvider()
         provider.controls.thumbnail = Self.png
         let name = "a photo; (1).jpg"
@@ -260,7 +260,7 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
         }
     }
 
-    @Test("that cannot be had are one clear line") func refused() async throws {
+    @Test("a missing thumbnail is reported in one clear line") func refused() async throws {
         let provider = AbleProvider()
         try provider.base.put("doc", "D")
         try await withServed(provider) { served in

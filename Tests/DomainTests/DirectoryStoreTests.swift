@@ -44,7 +44,7 @@ import Trees
         }
     }
 
-    @Test("contents that changed meanwhile, with the size and the date of those before, are noticed")
+    @Test("a change while the domain is not mounted, with the same size and date, is noticed")
     func changedMeanwhile() async throws {
         let directory = try Directory()
         try directory.shell("printf first >a; printf first >b; printf first >c; printf first >d")
@@ -70,7 +70,7 @@ import Trees
         }
     }
 
-    @Test("what was sent from here is compared when its change time has become another, whatever explains that")
+    @Test("a document sent from here is compared when its change time differs, whatever the cause")
     func compared() async throws {
         let directory = try Directory()
         try await withServing { sandbox in
@@ -96,7 +96,7 @@ import Trees
         }
     }
 
-    @Test("an identity that somebody else wrote into a file is not believed after a remount either")
+    @Test("an identifier that another user wrote into a file is not believed after a remount either")
     func theft() async throws {
         let directory = try Directory()
         try directory.shell("printf one >private; mkdir aaa shared; printf two >moving")

@@ -20,7 +20,7 @@ import Testing
         served.engine.thumbnails.thumbnail(of: item.identifier, item.version.content)
     }
 
-    @Test("a store that fails for a while gets it later; its document does not wait")
+    @Test("a store that fails for a while gets the thumbnail later; the document does not wait")
     func later() async throws {
         let provider = FaultInjectingProvider(InMemoryProvider(features: .all))
         provider.plan.fail(.keepThumbnail, times: 2, with: .cannotSynchronize)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "what the store does not take stays on this machine",
+        "a thumbnail that the store refuses stays on this machine",
         arguments: ["insufficientQuota", "unsupported", "readOnly"])
     func refused(_ name: String) async throws {
         let provider = FaultInjectingProvider(InMemoryProvider(features: .all))

@@ -14,7 +14,7 @@ import Trees
 @testable import Daemon
 
 @Suite("Persistent identifiers") struct IdentifierTests {
-    @Test("of the catalog survive renames, saves, eviction and a remount") func survive() async throws {
+    @Test("identifiers of the catalog survive renames, saves, eviction and a remount") func survive() async throws {
         let provider = SilentProvider()
         try provider.base.put("doc.txt", "first")
         try provider.base.mkdir("folder")
@@ -48,7 +48,8 @@ import Trees
         }
     }
 
-    @Test("are there before the store has the item, and for what stays here") func unconfirmed() async throws {
+    @Test("items have identifiers before the store has them, and items of this machine only have them too")
+    func unconfirmed() async throws {
         let provider = SilentProvider()
         try await withServed(provider) { served in
             try served.run("mkdir d; exec 3>d/open; echo x >&3; echo b >'d/backup~'; ln -s d link; mkfifo pipe")
@@ -70,7 +71,7 @@ import Trees
         }
     }
 
-    @Test("of another catalog say nothing here") func ofAnotherCatalog() async throws {
+    @Test("identifiers of another catalog do not resolve here") func ofAnotherCatalog() async throws {
         let provider = SilentProvider()
         try provider.base.put("a", "A")
         let elsewhere = Mutex<ItemIdentifier?>(nil)
@@ -88,7 +89,7 @@ import Trees
         }
     }
 
-    @Test("of a catalog that is lost lead to where the items were, and stay with them from then on") func lost()
+    @Test("identifiers of a lost catalog lead to the items' last places, and stay with these items") func lost()
         async throws
     {
         let provider = SilentProvider()
@@ -129,7 +130,8 @@ import Trees
         }
     }
 
-    @Test("of a provider that thinks of its store's alone: what is not uploaded has a bookmark, and can be moved there")
+    @Test(
+        "a provider that resolves only its store's identifiers: items not uploaded yet have bookmarks and can be moved")
     func ofTheStoreAlone() async throws {
         try await withServed(StoreNamingProvider(), settle: 60) { served in
             try served.run("mkdir d; echo text > d/new")
@@ -159,7 +161,7 @@ import Trees
         }
     }
 
-    @Test("that the provider gave lead to the place") func ofTheProvider() async throws {
+    @Test("the provider's own identifiers lead to the place") func ofTheProvider() async throws {
         let provider = SilentProvider()
         let item = try provider.base.put("folder/doc", "D")
         try await withServed(provider) { served in
@@ -175,7 +177,7 @@ import Trees
         }
     }
 
-    @Test("of a directory are good with every catalog") func ofADirectory() async throws {
+    @Test("identifiers of a directory work with every catalog") func ofADirectory() async throws {
         let found = Mutex<[String: ItemIdentifier]>([:])
         let folder = NSTemporaryDirectory() + "identifiers-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/sub", withIntermediateDirectories: true)
@@ -243,7 +245,7 @@ final class GroupedProvider: ForwardingProvider {
 }
 
 @Suite("The folder of a document group") struct DocumentGroupTests {
-    @Test("is there, for the provider and for its picker; a name that is none makes no folder") func folder()
+    @Test("the folder exists for the provider and its picker; an invalid group name makes no folder") func folder()
         async throws
     {
         let name = "org.example.\(UUID().uuidString)"

@@ -44,8 +44,10 @@ final class EagerProvider: ForwardingProvider {
     }
 }
 
-@Suite("Placeholders that a provider writes") struct PlaceholderTests {
-    @Test("show on return, although programs were told that there is nothing", arguments: [true, false])
+@Suite("Placeholders that a provider creates") struct PlaceholderTests {
+    @Test(
+        "a placeholder is shown at once, although programs were told before that the name is absent",
+        arguments: [true, false])
     func show(_ passthrough: Bool) async throws {
         let provider = SilentProvider()
         try provider.base.mkdir("folder")
@@ -64,7 +66,7 @@ final class EagerProvider: ForwardingProvider {
         }
     }
 
-    @Test("show in a folder that nobody has listed, which is not listed for it")
+    @Test("a placeholder is shown in a folder that is not listed yet, without a listing")
     func inAnUnlistedFolder() async throws {
         let provider = SilentProvider()
         try provider.base.put("folder/other", "")
@@ -85,7 +87,7 @@ final class EagerProvider: ForwardingProvider {
         }
     }
 
-    @Test("survive a remount, and a killed listing") func survive() async throws {
+    @Test("placeholders survive a remount and a killed listing") func survive() async throws {
         let provider = SilentProvider()
         try provider.base.mkdir("folder")
         try await withServing { sandbox in
@@ -101,7 +103,7 @@ final class EagerProvider: ForwardingProvider {
         }
     }
 
-    @Test("bring what is new of an item that is shown already") func ofAKnownItem() async throws {
+    @Test("a placeholder updates an item that is already shown") func ofAKnownItem() async throws {
         let provider = SilentProvider()
         try provider.base.put("a", "old")
         try provider.base.mkdir("folder")
@@ -115,7 +117,7 @@ final class EagerProvider: ForwardingProvider {
         }
     }
 
-    @Test("may be written before the mount, and in the middle of a listing") func whileListing() async throws {
+    @Test("placeholders can be created before the mount, and during a listing") func whileListing() async throws {
         let provider = EagerProvider()
         try provider.base.put("first", "1")
         try provider.base.put("folder/other", "")
@@ -129,7 +131,7 @@ final class EagerProvider: ForwardingProvider {
         }
     }
 
-    @Test("are refused where they cannot be") func refused() async throws {
+    @Test("placeholders with an impossible place are refused") func refused() async throws {
         let provider = SilentProvider()
         try provider.base.put("a", "A")
         try provider.base.mkdir("folder/sub")
@@ -163,7 +165,7 @@ final class EagerProvider: ForwardingProvider {
         }
     }
 
-    @Test("are refused while the item is moved or deleted here") func movedHere() async throws {
+    @Test("placeholders are refused while the item is being moved or deleted here") func movedHere() async throws {
         let provider = SilentProvider()
         let a = try provider.base.put("a", "A")
         let b = try provider.base.put("b", "B")
@@ -183,7 +185,7 @@ final class EagerProvider: ForwardingProvider {
         }
     }
 
-    @Test("keep their thumbnail for that version") func thumbnail() async throws {
+    @Test("a placeholder keeps the thumbnail of its version") func thumbnail() async throws {
         let provider = SilentProvider()
         try await withServed(provider) { served in
             try served.run("ls")

@@ -11,7 +11,7 @@ import Volume
 @testable import DocumentServices
 
 /// A scoped folder's view of a volume, without a mount of its own.
-@Suite("What a scoped folder shows") struct ScopedViewTests {
+@Suite("The contents of a scoped folder") struct ScopedViewTests {
     private func create(_ view: ScopedView) throws -> Outcome<(Lookup, Opened)> {
         try view.create(
             "doc.txt", in: .root, mode: 0o644, uid: geteuid(), gid: getegid(), mayDropFlags: false)
@@ -37,7 +37,7 @@ import Volume
         try blocking { try await wait.run() }
     }
 
-    @Test("old contents are copied while names can be asked for; what was changed since is copied anew")
+    @Test("old contents are copied while names can be looked up; contents changed since are copied again")
     func copying() async throws {
         let provider = SilentProvider()
         try provider.base.put("doc.txt", "first")
@@ -70,7 +70,7 @@ import Volume
         }
     }
 
-    @Test("a copy that nobody takes goes with the scope, also one that ends after it")
+    @Test("an unused copy is removed with the scope, also if it is finished later")
     func unused() async throws {
         let provider = SilentProvider()
         try provider.base.put("doc.txt", "first")
@@ -85,7 +85,7 @@ import Volume
         }
     }
 
-    @Test("the answer to a change waits until those at the domain's mount see it; nothing else waits")
+    @Test("the reply to a change waits until programs at the domain's mount see the change; nothing else waits")
     func settling() async throws {
         let provider = SilentProvider()
         try provider.base.put("doc.txt", "first")

@@ -5,7 +5,8 @@ import Testing
 
 /// What `hydrant status` says of a document after its troubles are over.
 @Suite("The status of a document") struct StatusTests {
-    @Test("that could not be read has no error any more when a program has put other bytes there") func overwritten()
+    @Test("the error of a document that could not be read is cleared when a program replaces its contents")
+    func overwritten()
         async throws
     {
         let provider = FaultInjectingProvider(InMemoryProvider())

@@ -3,7 +3,7 @@ import Testing
 @testable import FUSE
 
 /// Layouts as in linux/fuse.h, protocol 7.33 and later.
-@Suite("What libfuse keeps to itself")
+@Suite("libfuse's private request data")
 struct CurrentRequestTests {
     /// Header (40 bytes), then `body` words.
     private func asks(_ opcode: UInt8, _ body: [UInt32]) -> Bool? {

@@ -143,7 +143,7 @@ struct SessionTests {
     enum Trick: CaseIterable { case link, folder, mount }
 
     @Test(
-        "another place that is given the path meanwhile is not mounted on, nor is the folder that was moved away",
+        "a place that gets the path during the mount is not mounted on, nor is the folder that was moved away",
         .enabled(if: geteuid() == 0, "mounts"), arguments: Trick.allCases)
     func replacedMeanwhile(trick: Trick) throws {
         var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
@@ -179,7 +179,7 @@ struct SessionTests {
 
     private static func hasFUSE(_ path: String) -> Bool { MountTable().fuseDevice(at: path) != nil }
 
-    @Test("a path that was free of links, and is not any more, is not followed")
+    @Test("a path that was free of links and then gets one is not followed")
     func resolved() throws {
         var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
         let base = String(cString: mkdtemp(&template))
@@ -205,7 +205,7 @@ struct SessionTests {
         #expect(!Mounted.isMounted(base + "/p"))
     }
 
-    @Test("root does without libfuse's helper, which would unmount by path", .enabled(if: geteuid() == 0))
+    @Test("root unmounts without libfuse's helper, which works by path", .enabled(if: geteuid() == 0))
     func autoUnmount() throws {
         var template = Array("/tmp/hydrant-fuse-test.XXXXXX".utf8CString)
         let path = String(cString: mkdtemp(&template))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import FUSE
 
-@Suite("What is unanswered")
+@Suite("Unanswered requests")
 struct UnansweredTests {
     @Test func staysUntilItIsRemoved() {
         let unanswered = FUSEUnanswered()

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(
-        "dates with another zone, and those of RFC 3339, are the moments that they say",
+        "dates with other time zones, and RFC 3339 dates, are parsed to the right moment",
         arguments: [
             "Sun, 06 Nov 1994 10:49:37 +0200", "Sun, 06 Nov 1994 10:49:37 +02:00", "Sun, 06 Nov 1994 03:49:37 -0500",
             "Sun, 06 Nov 1994 03:49:37 EST", "Sunday, 06-Nov-94 14:19:37 +0530", "Sun, 06 Nov 1994 08:49:37 UTC",

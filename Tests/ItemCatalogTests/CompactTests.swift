@@ -20,7 +20,7 @@ import Testing
         range.map { remote("id\($0)", Filename("a document with quite a long name, number \($0)")) }
     }
 
-    @Test("after many deletions the catalog becomes as small as what is left") func many() throws {
+    @Test("after many deletions the catalog shrinks to the size of its contents") func many() throws {
         try catalog.list(items(0..<30_000))
         _ = try catalog.catalog.compact()
         #expect(try bytes() + bytes("-wal") > 10 << 20, "nothing is free yet")
@@ -41,7 +41,7 @@ import Testing
         #expect(try catalog.catalog.read { try $0.lastItem() }.rawValue == last.rawValue + 1)
     }
 
-    @Test("a long log is cut when it begins anew, or when nobody writes") func log() throws {
+    @Test("a long log is truncated when it restarts, or when nobody writes") func log() throws {
         func fill() throws {
             let text = String(repeating: "x", count: 4_000)
             try catalog.catalog.write { writer in

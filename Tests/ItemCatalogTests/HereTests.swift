@@ -16,15 +16,14 @@ import Testing
         try catalog.catalog.read { [try $0.bytesHere(), try $0.evictableBytes()] }
     }
 
-    @Test("sizes that no file should have count with 8 PiB each, and no sum of them overflows") func impossible() throws
-    {
+    @Test("impossible sizes count as 8 PiB each, and their sum does not overflow") func impossible() throws {
         for name in ["a", "b"] { try catalog.edit(try catalog.create(Filename(name)).id, size: .max) }
         #expect(try sums()[0] == 2 * Item.largestSize)
         #expect(try catalog.catalog.read { try $0.inode(try $0.resolve(["a"]).id).size } == .max)
     }
 
     /// As catalogs have it that an earlier release wrote.
-    @Test("a catalog that holds such sizes can be added up") func kept() throws {
+    @Test("a catalog with impossible sizes can be summed") func kept() throws {
         try catalog.list((0..<2_000).map { remote("id\($0)", Filename("\($0)"), size: 100) })
         #expect(try sums() == [0, 0])
         try catalog.catalog.write {

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("a store's setuid and setgid are not taken", arguments: [ItemKind.document, .folder])
+    @Test("setuid and setgid of the store are ignored", arguments: [ItemKind.document, .folder])
     func setID(_ kind: ItemKind) throws {
         try catalog.list([remote("A", "a", kind: kind, mode: 0o7755)])
         #expect(try catalog.inode("a").mode == 0o1755)
@@ -47,7 +47,7 @@ import Testing
         #expect(try catalog.inode("a").mode == 0o711)
     }
 
-    @Test("what was made setuid here is not, with other bytes of the store's") func otherBytes() throws {
+    @Test("setuid set here is cleared by new contents of the store") func otherBytes() throws {
         try catalog.list([remote("A", "a", mode: 0o755)])
         let inode = try catalog.inode("a").id
         try chmod(inode, 0o6755)
@@ -58,7 +58,7 @@ import Testing
         #expect(try catalog.inode("a").mode == 0o755 && attributes(inode) == 0)
     }
 
-    @Test("a folder keeps its setgid when the store gives it another mode") func folders() throws {
+    @Test("a folder keeps its setgid bit when the store changes its mode") func folders() throws {
         try catalog.list([remote("A", "a", kind: .folder, mode: 0o755)])
         try chmod(try catalog.inode("a").id, 0o2755)
         try settle("a", as: "A")
@@ -66,7 +66,7 @@ import Testing
         #expect(try catalog.inode("a").mode == 0o2750)
     }
 
-    @Test("files that get another owner with the mount are not setuid any more") func otherOwner() throws {
+    @Test("files that a mount gives another owner lose setuid") func otherOwner() throws {
         let (mine, theirs) = (try catalog.create("mine").id, try catalog.create("theirs").id)
         try catalog.catalog.write {
             _ = try $0.setAttributes(mine, to: AttributeChange(mode: 0o6755), settle: 0)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("between two volumes nothing is renamed, linked or exchanged that the store has") func otherVolume() throws {
+    @Test("an item of the store cannot be renamed, linked or exchanged between two volumes") func otherVolume() throws {
         try volumes()
         #expect(try catalog.item("volume").remoteFacts.isVolume && catalog.item("volume").capabilities != .all)
         #expect(try !catalog.item("folder").remoteFacts.isVolume)
@@ -137,7 +137,8 @@ import Testing
         #expect(try catalog.pendingNames() == ["new"])
     }
 
-    @Test("within one, and of what the store does not have, it is") func sameVolume() throws {
+    @Test("rename, link and exchange work within one volume, and for items that the store does not have")
+    func sameVolume() throws {
         try volumes()
         let (volume, folder) = (try catalog.inode("volume").id, try catalog.inode("folder").id)
         let inner = try catalog.inode("inner", in: volume).id

@@ -80,7 +80,7 @@ struct SequenceTests {
     }
 
     /// Else no failure could be looked into.
-    @Test("a seed does the same each time")
+    @Test("a seed gives the same operations each time")
     func twice() async throws {
         let arguments = ["--seed", "4711", "--count", "5"]
         let result = try await play(arguments + ["--twice"], limit: 300)

@@ -48,7 +48,7 @@ struct AccountTests {
         }
     }
 
-    @Test("from nothing to a mount, and back to nothing")
+    @Test("add a domain, sign in, mount; then unmount, sign out, remove it")
     func everything() async throws {
         try await Self.withAccount { account in
             let (mount, server) = (account.mount, account.server)
@@ -90,7 +90,7 @@ struct AccountTests {
         }
     }
 
-    @Test("the password is in no command line, no environment, no log, and there is no core dump")
+    @Test("the password is in no command line, environment or log, and the daemon dumps no core")
     func secrecy() async throws {
         try await Self.withAccount { account in
             let mount = account.mount
@@ -117,7 +117,7 @@ struct AccountTests {
         }
     }
 
-    @Test("a revoked password: offline, said so, and on again after login, without a remount")
+    @Test("after the password is revoked the domain is offline and says so; a login continues it without a remount")
     func revoked() async throws {
         try await Self.withAccount { account in
             let (mount, server) = (account.mount, account.server)
@@ -143,7 +143,7 @@ struct AccountTests {
         }
     }
 
-    @Test("offline at the start and later: what is here is read and written, what is not fails at once")
+    @Test("offline, at the start and later: downloaded documents can be read and written, placeholders fail at once")
     func offline() async throws {
         try await Self.withAccount { account in
             let (mount, server) = (account.mount, account.server)
@@ -179,7 +179,7 @@ struct AccountTests {
         }
     }
 
-    @Test("logout with changes pending: refused, or they are put aside")
+    @Test("logout with pending changes is refused, or puts the changed documents aside")
     func pending() async throws {
         try await Self.withAccount { account in
             let (mount, server) = (account.mount, account.server)
@@ -206,7 +206,7 @@ struct AccountTests {
     }
 
     @Test(
-        "thumbnails = false in config.toml is heard; a logout takes out the pictures, mounted or not",
+        "thumbnails = false in config.toml is obeyed; a logout removes the pictures, mounted or not",
         arguments: [true, false])
     func thumbnails(_ isMounted: Bool) async throws {
         try await Self.withAccount { account in
@@ -237,7 +237,9 @@ struct AccountTests {
         }
     }
 
-    @Test("logout while a program has documents open: it goes on with them, gets nothing else, and then all is gone")
+    @Test(
+        "logout while programs have documents open: they can go on with these and get no others, then everything is removed"
+    )
     func logoutInUse() async throws {
         try await Self.withAccount { account in
             let (mount, server) = (account.mount, account.server)
@@ -289,7 +291,7 @@ struct AccountTests {
     }
 
     @Test(
-        "logout while it is mounted and changes are pending: refused, and the mount goes on; with --force they are put aside"
+        "logout of a mount with pending changes is refused, and the mount goes on; --force puts the documents aside"
     )
     func logoutPending() async throws {
         try await Self.withAccount { account in
@@ -311,7 +313,7 @@ struct AccountTests {
         }
     }
 
-    @Test("a mount before the first login says so, and status says what to do")
+    @Test("a mount before the first login says so, and status says how to sign in")
     func mountedTooEarly() async throws {
         try await Self.withAccount { account in
             let mount = account.mount
@@ -333,7 +335,7 @@ struct AccountTests {
     }
 
     @Test(
-        "bookmarks and rights give nothing after a sign-out, and are good again with the next one; not after domain remove"
+        "bookmarks and rights are void after a sign-out, and valid again after the next mount, but not after domain remove"
     )
     func bookmarks() async throws {
         try await Self.withAccount { account in
@@ -380,7 +382,7 @@ struct AccountTests {
         }
     }
 
-    @Test("the keyring has it where one runs")
+    @Test("the keyring keeps the password where one runs")
     func keyring() async throws {
         try await Self.withAccount { account in
             try account.add()
@@ -402,7 +404,7 @@ struct AccountTests {
         }
     }
 
-    @Test("a helper command gives it, and nothing is kept")
+    @Test("a helper command provides the password, and Hydrant keeps none")
     func helper() async throws {
         try await Self.withAccount { account in
             let mount = account.mount
@@ -420,7 +422,7 @@ struct AccountTests {
     }
 
     @Test(
-        "a mistake in config.toml is said with its line, and nothing is done",
+        "a mistake in config.toml is reported with its line, and nothing is done",
         arguments: [
             (
                 "[domains.work]\nurl = \"https://localhost/\"\nuzer = \"a\"\n",

@@ -19,7 +19,7 @@ struct AttributeTests {
             .filter { !$0.hasPrefix("# file") && !$0.hasPrefix("user.hydrant.") }
     }
 
-    @Test("set, replace, list, remove, and what is refused, as ext4 does", arguments: modes)
+    @Test("set, replace, list, remove and refuse attributes as ext4 does", arguments: modes)
     func calls(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -83,7 +83,7 @@ struct AttributeTests {
         }
     }
 
-    @Test("links and special files have none of the user's; access lists and other kinds are not offered")
+    @Test("links and special files have no user attributes; access lists and other kinds are not supported")
     func kinds() async throws {
         try await withMount(seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -104,7 +104,7 @@ struct AttributeTests {
         }
     }
 
-    @Test("a label that nobody has given is none that the file system could have: `ls -l` asks for no more of them")
+    @Test("a missing security label is ENOTSUP, so that `ls -l` does not ask again; a set one is kept")
     func labels() async throws {
         try await withMount(seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -118,7 +118,7 @@ struct AttributeTests {
         }
     }
 
-    @Test("the user's go to the store, the others stay here; all of them over a remount", arguments: modes)
+    @Test("user attributes go to the store, others stay here; all survive a remount", arguments: modes)
     func toStore(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run(
@@ -145,7 +145,7 @@ struct AttributeTests {
         }
     }
 
-    @Test("what the store has shows, what changes there shows too, mounted or not", arguments: modes)
+    @Test("attributes of the store are shown, and their changes too, mounted or not", arguments: modes)
     func fromStore(_ options: MountOptions) async throws {
         try await withSandbox(options) { mount in
             try Self.seed(mount.store)
@@ -167,7 +167,7 @@ struct AttributeTests {
     }
 
     @Test(
-        "cp and rsync keep them, a new file in their place has none; access lists that we have not do not make them fail",
+        "cp and rsync keep attributes, a new file in the place has none; missing access lists do not make them fail",
         arguments: modes)
     func programs(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
@@ -189,7 +189,7 @@ struct AttributeTests {
         }
     }
 
-    @Test("renamed, excluded, evicted: they stay with the document")
+    @Test("attributes stay with a document that is renamed, excluded or evicted")
     func stay() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.run(

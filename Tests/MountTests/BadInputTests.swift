@@ -50,7 +50,7 @@ struct BadInputTests {
 
     // MARK: The state directory
 
-    @Test("a damaged catalog, and one of a newer version, are refused and left as they are")
+    @Test("a damaged catalog and one of a newer version are refused, and left unchanged")
     func catalogs() async throws {
         try await withMount {
             try Seeding($0).file("doc.txt", "x\n")
@@ -82,7 +82,7 @@ struct BadInputTests {
         }
     }
 
-    @Test("the state directory vanishes: EIO, what the store has stays, and a new mount is well")
+    @Test("the state directory vanishes: EIO, the store's items stay, and a new mount works")
     func vanishedState() async throws {
         try await withMount {
             try Seeding($0).file("doc.txt", "text\n")
@@ -106,7 +106,7 @@ struct BadInputTests {
 
     // MARK: The disk under the cache
 
-    @Test("the disk is full: ENOSPC to the writer, the mount goes on, and space that is given back is used again")
+    @Test("the disk is full: ENOSPC for the writer, the mount goes on, and freed space is used again")
     func fullDisk() async throws {
         let huge = noise(24 << 20)
         try await withSandbox(.with { $0.arguments = ["--min-free", "0"] }) { mount in
@@ -138,7 +138,9 @@ struct BadInputTests {
 
     // MARK: Names
 
-    @Test("names of 255 and 256 bytes, and names that are not text, both ways", arguments: [MountOptions(), .cached])
+    @Test(
+        "names of 255 and 256 bytes, and names that are not UTF-8, in both directions",
+        arguments: [MountOptions(), .cached])
     func names(_ options: MountOptions) async throws {
         try await withMount(options) { store in
             try Seeding(store).file(String(repeating: "s", count: 255), "long\n")

@@ -32,7 +32,7 @@ struct BadProviderTests {
         return provider
     }
 
-    @Test("impossible names, sizes, links: ls, find and cat see the rest, and nothing outside is touched")
+    @Test("impossible names, sizes and links: ls, find and cat see the rest, and nothing outside is touched")
     func names() async throws {
         let impossible = ["..", ".", "../escape", "a/b", "", "a\0b", String(repeating: "x", count: 256)]
         var lies = impossible.enumerated().map { Self.entry("\($0)", Filename($1)) }
@@ -48,7 +48,7 @@ struct BadProviderTests {
         }
     }
 
-    @Test("strange names, dates and sizes are shown as they are")
+    @Test("strange names, dates and sizes are shown unchanged")
     func strange() async throws {
         let longest = String(repeating: "y", count: 255)
         let items = [
@@ -80,7 +80,7 @@ struct BadProviderTests {
         }
     }
 
-    @Test("a listing without an end is EIO, and the mount goes on")
+    @Test("a listing without an end gives EIO, and the mount goes on")
     func endless() async throws {
         let provider = try Self.provider([])
         try provider.base.put("folder/x", "x")
@@ -99,7 +99,7 @@ struct BadProviderTests {
         }
     }
 
-    @Test("a folder inside itself: find comes to an end")
+    @Test("a folder inside itself: find ends")
     func inItself() async throws {
         let provider = try Self.provider([])
         let folder = try provider.base.mkdir("folder")
@@ -113,7 +113,7 @@ struct BadProviderTests {
         }
     }
 
-    @Test("too few and too many bytes are an error to the reader, and kept out of the document")
+    @Test("too few and too many bytes are an error for the reader, and do not get into the document")
     func bytes() async throws {
         let provider = try Self.provider([])
         try await withServedMount(provider) { mount throws in

@@ -23,7 +23,7 @@ struct BookmarkTests {
         try mount.run("\"$HYDRANT\" bookmark make \(path) \(options)").trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    @Test("it finds the item after a rename, a move, an eviction, a restart and a remount elsewhere")
+    @Test("a bookmark finds the item after a rename, a move, an eviction, a restart and a remount elsewhere")
     func survives() async throws {
         try await withMount(.with { $0.limit = 60 }, seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try make(mount, "a.txt")
@@ -63,7 +63,7 @@ struct BookmarkTests {
         }
     }
 
-    @Test("it survives a program's save, which puts another file in its place, and one before the first upload")
+    @Test("a bookmark survives a save that replaces the file, also when made before the first upload")
     func saves() async throws {
         try await withMount(.lateUploads, seed: FileCoordinatorTests.seed) { mount in
             let old = try make(mount, "a.txt", "--values name,size")
@@ -81,7 +81,7 @@ struct BookmarkTests {
         }
     }
 
-    @Test("it carries the values that were asked for, and says in which the item differs")
+    @Test("a bookmark carries the requested values, and reports how the item differs from them")
     func values() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             try mount.run("touch -d '2020-02-02T02:02:02Z' a.txt")
@@ -111,7 +111,7 @@ struct BookmarkTests {
     }
 
     @Test(
-        "it is signed: a changed one, a part of one, another domain's and a deleted item's are refused, each in words")
+        "bookmarks are signed: a changed or cut one, another domain's, and a deleted item's are refused with a reason")
     func refusals() async throws {
         try await FileCoordinatorTests.withDomain { mount in
             let bookmark = try await Bookmark.make(of: FileCoordinatorTests.url(mount, "a.txt"), including: [.name])
@@ -151,7 +151,7 @@ struct BookmarkTests {
         }
     }
 
-    @Test("a provider's own identifiers are asked for: another machine's rename is followed")
+    @Test("the provider is asked for its own identifiers: a rename on another machine is followed")
     func otherMachine() async throws {
         try await withMount(.with { $0.store = .directory }, seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try make(mount, "folder/in.txt")
@@ -167,7 +167,7 @@ struct BookmarkTests {
         }
     }
 
-    @Test("from Python: kept in a file of its own, found again after a rename")
+    @Test("Python keeps a bookmark in a file, and finds the item after a rename")
     func python() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let found = try mount.python(

@@ -36,7 +36,8 @@ struct CacheTests {
     }
 
     @Test(
-        "twenty documents through a cache of five: all are readable, and the last ones stay", arguments: [true, false])
+        "twenty documents through a cache of five: all are readable, and the last ones stay downloaded",
+        arguments: [true, false])
     func limit(passthrough: Bool) async throws {
         try await withMount(Self.limited(["--cache-limit", "5M"], passthrough: passthrough), seed: Self.seed) { mount in
             for (index, name) in Self.names.enumerated() {
@@ -62,7 +63,7 @@ struct CacheTests {
         }
     }
 
-    @Test("what is open, and what is not in the store yet, is not evicted; a document above the limit is readable")
+    @Test("open documents and pending changes are not evicted; a document above the limit is readable")
     func used() async throws {
         let options = MountOptions.with {
             $0.arguments = ["--cache-limit", "2M"]
@@ -98,7 +99,7 @@ struct CacheTests {
         }
     }
 
-    @Test("a pinned document comes whole, is kept, comes again; unpinned, it goes")
+    @Test("a pinned document is downloaded whole, is kept, and is updated; after unpin it can be evicted")
     func pin() async throws {
         try await withMount(Self.limited(["--cache-limit", "2M"]), seed: Self.seed) { mount in
             let path = mount.mountPoint + "/doc01.bin"
@@ -126,13 +127,13 @@ struct CacheTests {
                 return status.size == 800_000 && status.state == .downloaded && status.pinned
             }
             #expect(try mount.hydrant(["unpin", path]).stdout == "\(path): unpinned\n")
-            #expect(try mount.hydrant(["unpin", path]).stdout == "\(path): was not pinned\n")
+            #expect(try mount.hydrant(["unpin", path]).stdout == "\(path): not pinned\n")
             try mount.run("cat doc0[2-9].bin >/dev/null")
             try waitUntil(10, "it goes like any other") { try mount.status("doc01.bin").bytesDownloaded == 0 }
         }
     }
 
-    @Test("of a pinned folder everything comes, also what the store gets later, and nobody has read it")
+    @Test("everything in a pinned folder is downloaded, also items that the store gets later and nobody has read")
     func pinnedFolder() async throws {
         try await withMount(
             Self.limited(["--cache-limit", "1M"]),
@@ -165,7 +166,7 @@ struct CacheTests {
             let inside = try mount.hydrant(["unpin", folder + "/one.txt"])
             #expect(inside.status == 1 && inside.stderr.contains("is pinned with \(folder); unpin that"))
             let link = try mount.hydrant(["pin", folder + "/link"])
-            #expect(link.succeeded && link.stdout.contains("nothing to pin"))
+            #expect(link.succeeded && link.stdout.contains("cannot be pinned"))
             let stays = try mount.hydrant(["evict", folder])
             #expect(stays.succeeded && stays.stdout.contains("4 documents stay: 4 pinned"))
             #expect(try mount.hydrant(["unpin", folder]).succeeded)
@@ -175,7 +176,7 @@ struct CacheTests {
         }
     }
 
-    @Test("on a small disk three times as much is readable", arguments: [true, false])
+    @Test("three times the size of a small disk is readable", arguments: [true, false])
     func fullDisk(passthrough: Bool) async throws {
         let options = MountOptions.with {
             $0.passthrough = passthrough
@@ -212,7 +213,8 @@ struct CacheTests {
         }
     }
 
-    @Test("on a small disk a document is sent of which no second one fits there, and a clean one makes room for a copy")
+    @Test(
+        "on a small disk a document is sent without a second copy, and a clean one is evicted to make room for a copy")
     func uploadsOnAFullDisk() async throws {
         try await withSandbox(.with { $0.limit = 100 }) { mount in
             let image = mount.scratch + "/disk"
@@ -239,7 +241,7 @@ struct CacheTests {
         }
     }
 
-    @Test("a document of zeros that is larger than the disk is readable there, and leaves it empty")
+    @Test("a document of zeros that is larger than the disk is readable, and uses no space")
     func zerosOnASmallDisk() async throws {
         try await withSandbox(.with { $0.limit = 100 }) { mount in
             let image = mount.scratch + "/disk"
@@ -262,7 +264,7 @@ struct CacheTests {
     }
 
     @Test(
-        "sizes that are none are refused",
+        "invalid sizes are refused",
         arguments: [
             ["--cache-limit", "10X"], ["--cache-limit", "-1"], ["--cache-limit", ""], ["--cache-limit", "9999999P"],
             ["--min-free", "101%"], ["--min-free", "much"],
@@ -276,7 +278,7 @@ struct CacheTests {
     }
 
     @Test(
-        "sizes as people write them",
+        "usual spellings of sizes are accepted",
         arguments: zip(
             ["10G", "500m", "1.5KiB", "1T", "2048", "none"],
             [

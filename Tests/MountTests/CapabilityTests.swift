@@ -44,7 +44,7 @@ struct CapabilityTests {
         return provider
     }
 
-    @Test("the mode bits, EACCES for root and for a user", arguments: [false, true])
+    @Test("mode bits, and EACCES for root and for a user", arguments: [false, true])
     func refused(asUser: Bool) async throws {
         try await withServedMount(try Self.provider(), options: ["allow_other"]) { mount throws in
             #expect(
@@ -62,7 +62,7 @@ struct CapabilityTests {
         }
     }
 
-    @Test("a change in the store reaches the kernel's attributes, and cp -p and git are not confused")
+    @Test("a change of capabilities in the store reaches the kernel's attributes, and does not confuse cp -p and git")
     func changes() async throws {
         let provider = try Self.provider()
         try await withServedMount(provider, options: ["allow_other"]) { mount throws in
@@ -84,7 +84,7 @@ struct CapabilityTests {
         }
     }
 
-    @Test("vim's and LibreOffice's files beside a read-only document stay here")
+    @Test("files of vim and LibreOffice beside a read-only document stay here")
     func locks() async throws {
         let provider = try Self.provider()
         try await withServedMount(provider) { mount throws in

@@ -31,7 +31,7 @@ struct CommandLineTests {
         return (tool.command.subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false }
     }
 
-    @Test("every subcommand says what it does, with an example, and what each option is for; hydrant help names it")
+    @Test("every subcommand has a description, an example, and help for each option; hydrant help names it")
     func help() async throws {
         try await withSandbox { mount in
             let commands = try Self.commands(mount)
@@ -58,7 +58,7 @@ struct CommandLineTests {
         }
     }
 
-    @Test("--json of what is asked without a mount, or before it")
+    @Test("--json output of commands that need no mount")
     func json() async throws {
         try await withSandbox { mount in
             func object(_ arguments: [String]) throws -> Any {
@@ -81,7 +81,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "completions for each shell: made, understood by the shell, with every subcommand",
+        "completions for each shell: made, accepted by the shell, with every subcommand",
         arguments: ["bash", "zsh", "fish"])
     func completions(_ shell: String) async throws {
         try await withSandbox { mount in
@@ -99,7 +99,7 @@ struct CommandLineTests {
         }
     }
 
-    @Test("bash completes subcommands, mount points to those that are mounted, and --keep")
+    @Test("bash completes subcommands, mount points (mounted ones only), and --keep")
     func bash() async throws {
         try await withMount { mount in
             try Seeding(mount.scratch).file(

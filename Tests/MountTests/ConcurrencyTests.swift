@@ -69,7 +69,7 @@ struct ConcurrencyTests {
     }
 
     /// A first listing goes page by page; the later ones come from the catalog.
-    @Test("20,000 entries: the listing is complete and has none twice, also while entries are removed")
+    @Test("20,000 entries: the listing is complete and has no duplicates, also while entries are removed")
     func manyEntries() async throws {
         let count = 20_000
         try await withMount(.with { $0.limit = 120 }) { store in
@@ -101,7 +101,7 @@ struct ConcurrencyTests {
     }
 
     /// (Nothing else lists the folder: where the kernel keeps a whole listing, it shows what that says.)
-    @Test("a program that lists a folder and renames, copies or links its entries comes to an end", arguments: modes)
+    @Test("a program that lists a folder while it renames, copies or links the entries ends", arguments: modes)
     func changedWhileListed(_ options: MountOptions) async throws {
         try await withMount(options) { store in
             for number in 0..<300 { try Seeding(store).file("renamed/theirs \(number)", "") }
@@ -136,7 +136,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("a listing never lacks or repeats a name that nobody touches, while others come and go", arguments: modes)
+    @Test("a listing always has each untouched name once, while others come and go", arguments: modes)
     func comeAndGo(_ options: MountOptions) async throws {
         try await withMount(options) { store in
             for number in 0..<500 { try Seeding(store).file("folder/kept \(number)", "") }

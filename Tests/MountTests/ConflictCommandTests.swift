@@ -39,7 +39,7 @@ struct ConflictCommandTests {
         #expect(try mount.hydrant(["doctor", mount.mountPoint]).succeeded)
     }
 
-    @Test("a conflict is listed with both, when and why; status counts it")
+    @Test("a conflict is listed with both versions, time and reason; status counts it")
     func list() async throws {
         try await Self.withConflict { mount, conflict in
             #expect(conflict.original == mount.mountPoint + "/doc.txt")
@@ -55,7 +55,7 @@ struct ConflictCommandTests {
     }
 
     @Test(
-        "--keep mine: the original has the copy's bytes and is the same document; named by either",
+        "--keep mine: the original, still the same document, gets the copy's bytes; either path can be given",
         arguments: [true, false])
     func mine(_ byOriginal: Bool) async throws {
         try await Self.withConflict { mount, conflict in
@@ -66,7 +66,7 @@ struct ConflictCommandTests {
         }
     }
 
-    @Test("--keep theirs: the copy goes, here and in the store")
+    @Test("--keep theirs: the copy is removed, here and in the store")
     func theirs() async throws {
         try await Self.withConflict { mount, conflict in
             try Self.resolve(mount, conflict.copy, "theirs")
@@ -74,7 +74,7 @@ struct ConflictCommandTests {
         }
     }
 
-    @Test("--keep both: only the record goes")
+    @Test("--keep both: only the record of the conflict is removed")
     func both() async throws {
         try await Self.withConflict { mount, conflict in
             try Self.resolve(mount, conflict.original, "both")
@@ -83,7 +83,7 @@ struct ConflictCommandTests {
         }
     }
 
-    @Test("removing the copy by hand ends it as well")
+    @Test("removing the copy by hand ends the conflict as well")
     func removed() async throws {
         try await Self.withConflict { mount, conflict in
             try mount.run("rm doc\\ *")
@@ -92,11 +92,11 @@ struct ConflictCommandTests {
         }
     }
 
-    @Test("what is in no conflict, and what a program writes, is refused in one line")
+    @Test("a document without a conflict, and one that a program is writing, are refused in one line")
     func refused() async throws {
         try await Self.withConflict { mount, conflict in
             let none = try mount.hydrant(["resolve", mount.mountPoint + "/other.txt", "--keep", "mine"])
-            #expect(none.status == 1 && none.stderr.contains("in no conflict"))
+            #expect(none.status == 1 && none.stderr.contains("neither in conflict"))
             let writer = try mount.start("exec 3>> doc.txt; echo ready; exec sleep 600")
             try waitUntil(10, "it is open") { writer.stdout.contains("ready") }
             let busy = try mount.hydrant(["resolve", conflict.copy, "--keep", "mine"])

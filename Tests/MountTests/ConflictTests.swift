@@ -48,7 +48,7 @@ struct ConflictTests {
     }
 
     @Test(
-        "renamed there to the name of a document made here: theirs keeps the name",
+        "renamed in the store to the name of a document made here: the store's document keeps the name",
         arguments: Stage.allCases)
     func renamedOnto(_ stage: Stage) async throws {
         try await withScene(stage, settle: 3_600) {
@@ -67,7 +67,7 @@ struct ConflictTests {
         }
     }
 
-    @Test("both made the same change: that is no conflict", arguments: Stage.allCases)
+    @Test("both sides made the same change: no conflict", arguments: Stage.allCases)
     func sameChange(_ stage: Stage) async throws {
         try await withScene(stage, settle: 3_600) {
             try $0.storeWrites("doc.txt", "base")
@@ -80,7 +80,7 @@ struct ConflictTests {
         }
     }
 
-    @Test("deleted there, changed here: the change survives", arguments: Stage.allCases)
+    @Test("deleted in the store, changed here: the change survives", arguments: Stage.allCases)
     func deletedThere(_ stage: Stage) async throws {
         try await withScene(stage, settle: 3_600) {
             try $0.storeWrites("doc.txt", "base")
@@ -94,7 +94,7 @@ struct ConflictTests {
         }
     }
 
-    @Test("changed there, deleted here: the change survives", arguments: Stage.allCases)
+    @Test("changed in the store, deleted here: the change survives", arguments: Stage.allCases)
     func deletedHere(_ stage: Stage) async throws {
         try await withScene(stage, settle: 3_600) {
             try $0.storeWrites("doc.txt", "base")
@@ -110,7 +110,7 @@ struct ConflictTests {
         }
     }
 
-    @Test("renamed there, changed here: the change goes to the new name", arguments: Stage.allCases)
+    @Test("renamed in the store, changed here: the change goes to the new name", arguments: Stage.allCases)
     func renamedThere(_ stage: Stage) async throws {
         try await withScene(stage, settle: 3_600) {
             try $0.storeWrites("doc.txt", "base")
@@ -124,7 +124,7 @@ struct ConflictTests {
         }
     }
 
-    @Test("the user is told: a line in the log with the name of the copy")
+    @Test("the log has a line with the name of the conflicted copy")
     func told() async throws {
         try await withMount(.lateUploads) {
             try Seeding($0).file("doc.txt", "base")

@@ -15,7 +15,7 @@ struct ContainerTests {
         """
     }
 
-    @Test("without one there is no container; with one its folder is made, and stays the same")
+    @Test("without a manifest there is no container; with one its folder is made, and stays the same")
     func places() async throws {
         try await withMount(.with { $0.limit = 60 }) { mount in
             let none = try mount.hydrant(["containers", "path", "org.example.notes"])
@@ -62,7 +62,7 @@ struct ContainerTests {
         }
     }
 
-    @Test("a manifest is known by what is in it, whatever its file is called")
+    @Test("a manifest is identified by its contents, not by its file name")
     func manifests() async throws {
         try await withMount(.with { $0.limit = 60 }) { mount in
             let shown = try mount.run(
@@ -92,7 +92,7 @@ struct ContainerTests {
         }
     }
 
-    @Test("the domain is the one that is named, or chosen; one that is not mounted is said to be so")
+    @Test("the domain is the named or the chosen one; a domain that is not mounted is reported")
     func domains() async throws {
         try await withMount(.with { $0.limit = 60 }) { mount in
             _ = try mount.run(Self.adds("org.example.work", "name = \"W\"\\ndomain = \"work\""))
@@ -117,7 +117,7 @@ struct ContainerTests {
         }
     }
 
-    @Test("a query's scope: what is in the program's container, and nothing else")
+    @Test("a query's scope: the contents of the program's container, and nothing else")
     func scope() async throws {
         try await withMount(.with { $0.limit = 60 }) { mount in
             _ = try mount.run(
@@ -131,7 +131,9 @@ struct ContainerTests {
         }
     }
 
-    @Test("other programs' pickers offer it when it is public, as deep as it wants", arguments: ["none", "one", "any"])
+    @Test(
+        "other programs' pickers offer a public container, with the allowed depth of folders",
+        arguments: ["none", "one", "any"])
     func picking(_ levels: String) async throws {
         let toml = "name = \"Notes\"\\npublic = true\\nlevels = \"\(levels)\"\\ntypes = [\"public.text\"]"
         let (top, below) = (levels != "none", levels == "any")
@@ -164,7 +166,7 @@ struct ContainerTests {
         }
     }
 
-    @Test("the program in the documentation is the one that is built, and does what it says")
+    @Test("the program in the documentation is the one that is built, and works as described")
     func documentedProgram() async throws {
         let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()

@@ -13,7 +13,7 @@ struct CoordinateCommandTests {
         try mount.run("\"$HYDRANT\" claims \"$MOUNT\"").contains("holds")
     }
 
-    @Test("the command gets the places, and its status is ours")
+    @Test("the command gets the paths, and its status becomes the exit status")
     func command() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             #expect(
@@ -31,7 +31,7 @@ struct CoordinateCommandTests {
         }
     }
 
-    @Test("a command within a command: what would wait for ever is refused, of one purpose it is not")
+    @Test("a command within a command: a deadlock is refused, but not within one purpose")
     func nested() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let inner = "-- \"$HYDRANT\" coordinate --write a.txt -- echo done"
@@ -42,7 +42,7 @@ struct CoordinateCommandTests {
         }
     }
 
-    @Test("its command can be interrupted and ended, and hears of a broken pipe, as if it ran by itself")
+    @Test("the command can be interrupted and ended, and gets SIGPIPE, as if it ran by itself")
     func signals() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let look = "sed -En 's/^Sig(Blk|Ign):\\t//p' /proc/self/status"
@@ -54,7 +54,8 @@ struct CoordinateCommandTests {
         }
     }
 
-    @Test("killed, it holds on until its command has ended; killed with it, nothing is left")
+    @Test(
+        "hydrant coordinate, when killed, holds on until its command ends; killed with its command, it leaves nothing")
     func killed() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let holder = try mount.start(
@@ -88,7 +89,7 @@ struct CoordinateCommandTests {
             assert held.wait() == 0
         """
 
-    @Test("Python holds an item through the JSON conversation: of two that add lines, no line is lost")
+    @Test("two Python programs hold an item through the JSON conversation and add lines: no line is lost")
     func jsonConversation() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             try Self.python.write(toFile: mount.scratch + "/add.py", atomically: true, encoding: .utf8)
@@ -120,7 +121,7 @@ struct CoordinateCommandTests {
         shown.kill()
         """
 
-    @Test("Python presents an item: it is asked and answers, it is told")
+    @Test("Python presents an item: it gets questions and messages, and answers")
     func presents() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             try Self.presenter.write(toFile: mount.scratch + "/show.py", atomically: true, encoding: .utf8)
@@ -135,7 +136,7 @@ struct CoordinateCommandTests {
         }
     }
 
-    @Test("claims --json: an array of objects with exactly these keys")
+    @Test("claims --json: an array of objects with exactly the documented keys")
     func claims() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let script =
@@ -150,7 +151,7 @@ struct CoordinateCommandTests {
         }
     }
 
-    @Test("claims and events name the program that wants the items, not the one that holds them for it")
+    @Test("claims and events name the program that needs the items, not hydrant coordinate")
     func program() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             try mount.python(

@@ -3,7 +3,7 @@ import MountHarness
 import Testing
 
 /// The scripts that play kills and power cuts, in short. By hand they run for longer: see *Crashes* in the docs.
-@Suite("Crashes, played by scripts")
+@Suite("Crash scripts")
 struct CrashScriptTests {
     private static let scripts =
         URL(filePath: #filePath, directoryHint: .notDirectory)
@@ -16,7 +16,7 @@ struct CrashScriptTests {
             limit: limit)
     }
 
-    @Test("50 kills at random moments, recoveries included: nothing that had returned is lost, here or in the store")
+    @Test("50 kills at random moments, also during recovery: no finished change is lost, here or in the store")
     func kills() async throws {
         try await withSandbox(.with { $0.limit = 400 }) { mount in
             let result = try Self.run(["crash-test", "--rounds", "50", "--jobs", "2"], mount, limit: 380)
@@ -26,7 +26,7 @@ struct CrashScriptTests {
 
     /// Where there are no loop devices, or not this file system, the script says so and ends with 77.
     @Test(
-        "power cuts: what was fsynced is there in the next boot, and nothing older replaces anything in the store",
+        "power cuts: fsynced data is there after the next boot, and no older version replaces anything in the store",
         arguments: ["ext4", "xfs", "btrfs"])
     func powerCuts(_ fileSystem: String) async throws {
         try await withSandbox(.with { $0.limit = 150 }) { mount in
@@ -36,7 +36,7 @@ struct CrashScriptTests {
         }
     }
 
-    @Test("what cannot be played is said in a line", arguments: ["crash-test", "powerloss-test"])
+    @Test("a script that cannot be played says so in one line", arguments: ["crash-test", "powerloss-test"])
     func wrongUsage(_ script: String) async throws {
         try await withSandbox { mount in
             #expect(try Self.run([script, "--seed"], mount, limit: 10).status == 64)

@@ -57,7 +57,8 @@ struct CrashTests {
     }
 
     @Test(
-        "changes of every kind are pending afterwards, and are sent", .notOverWebDAV("symbolic links"), arguments: late)
+        "changes of every kind are pending after the kill, and are sent", .notOverWebDAV("symbolic links"),
+        arguments: late)
     func everyKind(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run(
@@ -87,7 +88,7 @@ struct CrashTests {
         }
     }
 
-    @Test("while a program still writes: what it wrote is pending", arguments: late)
+    @Test("while a program still writes: the written bytes are pending", arguments: late)
     func openWriter(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let writer = try mount.start(
@@ -112,7 +113,7 @@ struct CrashTests {
     }
 
     @Test(
-        "in the middle of an upload: no half document in the store, no conflict copy",
+        "in the middle of an upload: no partial document in the store, and no conflicted copy",
         arguments: ["new.bin", "large.bin"])
     func duringUpload(_ name: String) async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
@@ -154,7 +155,7 @@ struct CrashTests {
         try waitUntil(2, "the pokes are gone here too") { try mount.difference() == nil }
     }
 
-    @Test("again and again, while files are written: nothing that was closed is missing")
+    @Test("again and again, while files are written: no closed file is missing")
     func repeatedly() async throws {
         try await withMount(
             .with {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The trace of a crash")
 struct CrashTraceTests {
-    @Test("a daemon that crashes writes its trace to the log, and nothing of what is in its memory")
+    @Test("a daemon that crashes writes its trace to the log, without contents of its memory")
     func registers() async throws {
         try await withSandbox { mount in
             // (To look up the names of all functions would take a minute.)

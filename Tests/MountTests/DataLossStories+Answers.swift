@@ -12,7 +12,7 @@ extension DataLossStories {
 
     // rclone #9873.
     @Test(
-        "changed in the store, saved here before we hear of it: both are kept, however it was saved",
+        "changed in the store, then saved here before we learn of it: both are kept, for every kind of save",
         arguments: saves.keys.sorted())
     func remoteChangeBeforeTheSave(_ save: String) async throws {
         let script = try #require(Self.saves[save])
@@ -50,7 +50,7 @@ extension DataLossStories {
 
     // rclone #9530.
     @Test(
-        "an error of the store's is not taken for a deletion, nor for an empty document",
+        "an error of the store is not taken for a deletion, nor for an empty document",
         arguments: [
             FileProviderError.Code.serverUnreachable, .notAuthenticated, .permissionDenied, .cannotSynchronize, .busy,
             .unsupported, .syncAnchorExpired, .insufficientQuota,
@@ -94,7 +94,7 @@ extension DataLossStories {
 
     // s3fs-fuse #2621; nextcloud/desktop #9776.
     @Test(
-        "a download that ends early, with an error or as if all were well, makes no document short in the store",
+        "a download that ends early, with or without an error, does not truncate the document in the store",
         arguments: [0, 1, 50_000], [true, false])
     func truncatedDownload(bytes: Int64, isSilent: Bool) async throws {
         let provider = FaultyStore(InMemoryProvider(pageSize: 50))

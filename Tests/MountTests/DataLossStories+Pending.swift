@@ -36,7 +36,7 @@ extension DataLossStories {
     }
 
     // rclone #7309, #4293; jstaf/onedriver #90: dropped after five tries.
-    @Test("changes that are refused thirty times, over kills and remounts, are sent when the store takes them")
+    @Test("changes refused thirty times, over kills and remounts, are sent when the store accepts them")
     func retriesDoNotRunOut() async throws {
         try await Self.withOwnStore(.with { $0.limit = 240 }) { store in
             for name in ["edited", "deleted", "renamed", "folder/moved"] { try store.file(name, "old \(name)") }
@@ -78,7 +78,7 @@ extension DataLossStories {
     }
 
     // juicedata/juicefs #6161.
-    @Test("the cache cleaner, by hand and by itself, leaves what the store does not have", arguments: modes)
+    @Test("eviction, by hand and automatic, keeps documents that the store does not have", arguments: modes)
     func cleanerLeavesTheOnlyCopy(_ options: MountOptions) async throws {
         var options = options
         options.arguments = ["--cache-limit", "300K"]
@@ -115,7 +115,8 @@ extension DataLossStories {
 
     // rclone #4293.
     @Test(
-        "a save by rename while the one before is being sent: the last one wins, nothing else is left", arguments: modes
+        "a save by rename while the earlier save is being sent: the last one wins, nothing else is left",
+        arguments: modes
     )
     func renameRacesUpload(_ options: MountOptions) async throws {
         var options = options
@@ -155,7 +156,9 @@ extension DataLossStories {
     }
 
     // awslabs/mountpoint-s3 #1344.
-    @Test("opened right after close, by itself and by another process, it is what was written", arguments: modes)
+    @Test(
+        "a document opened right after close, by the same or another process, has the written contents",
+        arguments: modes)
     func openRightAfterClose(_ options: MountOptions) async throws {
         var options = options
         options.settle = 0
@@ -185,7 +188,7 @@ extension DataLossStories {
     }
 
     // Our own: an upload opened the file by a record from before the append, and gave it the size that it had had.
-    @Test("what is appended while the document is being sent stays", arguments: modes)
+    @Test("bytes appended while the document is being sent stay", arguments: modes)
     func appendWhileSending(_ options: MountOptions) async throws {
         var options = options
         options.settle = 0

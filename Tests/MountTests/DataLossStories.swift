@@ -5,7 +5,7 @@ import Testing
 
 /// How others' users lost data, as their public reports tell it, and that it does not happen here. Each test is one
 /// story, and names its source where that is public.
-@Suite("Stories of lost data")
+@Suite("Data loss stories of other programs")
 struct DataLossStories {
     static let modes: [MountOptions] = [
         .with { $0.limit = 120 },
@@ -88,7 +88,7 @@ struct DataLossStories {
 
     // opencloud-eu/desktop #372.
     @Test(
-        "a placeholder that is moved out of the mount is whole there, before the store's is deleted", arguments: modes)
+        "a placeholder moved out of the mount is whole there, before the store's document is deleted", arguments: modes)
     func movedOut(_ options: MountOptions) async throws {
         try await withMount(options) { store in
             try Seeding(store).file("doc.bin", noise(5_000_000))
@@ -120,7 +120,7 @@ struct DataLossStories {
 
     // Measured with another program: the store's version was lost without a word.
     @Test(
-        "changed in the store while ours waits to be sent: both are kept, however it was saved",
+        "changed in the store while our change waits: both are kept, for every kind of save",
         arguments: saves.keys.sorted())
     func remoteChangeWhilePending(_ save: String) async throws {
         let script = try #require(Self.saves[save])
@@ -143,7 +143,7 @@ struct DataLossStories {
     // MARK: Half written, or nothing
 
     // nextcloud/desktop #9776, s3fs-fuse #2621.
-    @Test("a document that is rewritten slowly is never empty or half in the store", arguments: modes)
+    @Test("a document that is rewritten slowly is never empty or partial in the store", arguments: modes)
     func neverEmpty(_ options: MountOptions) async throws {
         var options = options
         options.settle = 0
@@ -188,7 +188,7 @@ struct DataLossStories {
     }
 
     @Test(
-        "a document that is replaced in the store while it is read comes whole, old or new, or fails", arguments: modes)
+        "a document replaced in the store during a read is read whole, old or new, or the read fails", arguments: modes)
     func replacedWhileRead(_ options: MountOptions) async throws {
         try await withMount(options) {
             try Seeding($0).file("doc.bin", [UInt8](repeating: UInt8(ascii: "a"), count: 4_000_000))

@@ -30,7 +30,7 @@ struct DeletionHoldTests {
         return try #require(domains.first { $0.mountPoint == mount.mountPoint }).heldDeletions
     }
 
-    @Test("it is shown with what to do, and survives kill -9; --keep theirs carries it out")
+    @Test("held deletions are shown with the commands to decide, and survive kill -9; --keep theirs carries them out")
     func theirs() async throws {
         try await Self.withHeld { mount in
             #expect(try mount.run("ls tree | wc -l; cat tree/doc3") == "40\ntext 3\n")
@@ -59,7 +59,7 @@ struct DeletionHoldTests {
         }
     }
 
-    @Test("--keep mine puts back what is here, and says what it cannot (status 1)")
+    @Test("--keep mine puts back the downloaded items, and names those that it cannot (status 1)")
     func mine() async throws {
         try await Self.withHeld { mount in
             let result = try mount.hydrant(["resolve", "--keep", "mine", mount.mountPoint])
@@ -72,7 +72,7 @@ struct DeletionHoldTests {
         }
     }
 
-    @Test("it is over when the store has everything again")
+    @Test("the hold ends when the store has everything again")
     func again() async throws {
         try await Self.withHeld { mount in
             try mount.run("mv \"$SCRATCH/tree\" \"$STORE/tree\"")
@@ -92,7 +92,7 @@ struct DeletionHoldTests {
         }
     }
 
-    @Test("what is no share is refused", arguments: ["-1", "101", "much", ""])
+    @Test("an invalid share is refused", arguments: ["-1", "101", "much", ""])
     func badShare(_ text: String) async throws {
         try await withSandbox { mount in
             let result = try mount.hydrant(mount.mountCommand(["--hold-deletions=\(text)"]))

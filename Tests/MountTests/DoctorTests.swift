@@ -60,7 +60,7 @@ struct DoctorTests {
         """
 
     @Test(
-        "nothing is wrong after a busy hour: mounted, unmounted, after kill -9 and after sync",
+        "no problems after a busy hour: mounted, unmounted, after kill -9 and after sync",
         arguments: [MountOptions(), .cached, .lateUploads])
     func busyHour(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
@@ -85,7 +85,7 @@ struct DoctorTests {
     }
 
     /// Which the next mount removes.
-    @Test("the copy that a killed daemon's upload left is nothing to repair")
+    @Test("a leftover copy of a killed daemon's upload is not a problem")
     func cutOffUpload() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.kill9()
@@ -97,7 +97,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a mount point may be named through links, here and by other commands")
+    @Test("a mount point may be given through links, to doctor and other commands")
     func throughLinks() async throws {
         try await withMount(seed: Self.seed) { mount in
             let link = mount.scratch + "/link"
@@ -114,7 +114,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("while programs write, nothing that comes and goes counts")
+    @Test("temporary differences while programs write are not problems")
     func underLoad() async throws {
         try await withMount(seed: Self.seed) { mount in
             let writer = try mount.start(
@@ -125,7 +125,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a missing file of an unmodified document: said, repaired, downloaded again")
+    @Test("a missing file of an unmodified document: reported, repaired, downloaded again")
     func missingContent() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.run("cat doc.txt other.txt > /dev/null")
@@ -146,7 +146,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a missing file of a modified one is data loss, and comes first")
+    @Test("a missing file of a modified document is data loss, and comes first")
     func loss() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             try mount.run("echo precious > new.txt; cat doc.txt > /dev/null; echo longer-than-it-was > short.txt")
@@ -163,7 +163,7 @@ struct DoctorTests {
             #expect(found.stdout.contains("DATA LOSS: /new.txt") && found.stdout.contains("DATA LOSS: /short.txt"))
             // No repair makes it look well.
             let repaired = try Self.doctor(mount, ["--repair"])
-            #expect(repaired.lines.filter { $0.contains("cannot put it right") }.count == 2)
+            #expect(repaired.lines.filter { $0.contains("cannot fix it") }.count == 2)
             #expect(try Self.doctor(mount).lines.count == 3)
         }
     }
@@ -185,7 +185,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("a catalog that contradicts itself: said, link counts repaired, listings come again")
+    @Test("a catalog that contradicts itself: reported, link counts repaired, folders listed again")
     func brokenCatalog() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.run("ls -R > /dev/null")
@@ -210,7 +210,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("--store: what is gone, changed or elsewhere there is said")
+    @Test("--store: items deleted, changed or moved in the store are reported")
     func store() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.run("ls -R > /dev/null")
@@ -222,7 +222,7 @@ struct DoctorTests {
             try #require(rename(mount.store + "/large.bin", mount.store + "/tree/moved.bin") == 0)
             let found = try Self.doctor(mount, ["--store"])
             #expect(found.status == 1, "\(found)")
-            for text in ["/doc.txt", "has it no more", "/other.txt", "another version", "/large.bin"] {
+            for text in ["/doc.txt", "no longer has it", "/other.txt", "another version", "/large.bin"] {
                 #expect(found.stdout.contains(text), "\(text): \(found)")
             }
             // Without the question nothing is wrong here.
@@ -235,7 +235,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("refused: --repair while it is mounted, and what is no state directory")
+    @Test("refused: --repair while mounted, and a directory that is not a state directory")
     func refusals() async throws {
         try await withMount(seed: Self.seed) { mount in
             for place in [mount.mountPoint, mount.sandbox.state] {

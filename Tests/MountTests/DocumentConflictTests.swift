@@ -37,7 +37,7 @@ struct DocumentConflictTests {
     }
 
     @Test(
-        "with own changes both versions are there, for everybody to see; what is typed then is saved as well",
+        "with unsaved changes both versions are visible to everybody; later edits are saved as well",
         arguments: [
             "echo theirs > a.txt", "echo theirs > tmp; mv tmp a.txt", "echo theirs > \"$STORE/a.txt\"",
             "\"$HYDRANT\" coordinate --write a.txt -- sh -c 'echo theirs > a.txt'",
@@ -72,7 +72,7 @@ struct DocumentConflictTests {
         }
     }
 
-    @Test("both at the same moment: a save does not overwrite what it has not seen")
+    @Test("both sides save at the same moment: a save does not overwrite a version it has not seen")
     func seenWhenSaving() async throws {
         try await DocumentTests.opening("a.txt") { mount, document in
             await document.edit("mine\n")
@@ -83,7 +83,7 @@ struct DocumentConflictTests {
         }
     }
 
-    @Test("no conflict: the same on both sides, or only another date")
+    @Test("no conflict: the same change on both sides, or only another date")
     func noConflict() async throws {
         try await DocumentTests.opening("a.txt") { mount, document in
             await document.edit("the same\n")
@@ -99,7 +99,7 @@ struct DocumentConflictTests {
         }
     }
 
-    @Test("mine: it is the file's contents, as the same document of the store, also while the store is away")
+    @Test("mine: the file gets this version, as the same document of the store, also while the store is away")
     func mine() async throws {
         try await conflict { mount, document in
             let identifier = try mount.status("a.txt").identifier
@@ -149,7 +149,7 @@ struct DocumentConflictTests {
         }
     }
 
-    @Test("somebody else chooses, by hydrant resolve", arguments: ["mine", "theirs", "both"])
+    @Test("another program resolves the conflict with hydrant resolve", arguments: ["mine", "theirs", "both"])
     func resolvedElsewhere(_ kept: String) async throws {
         try await conflict { mount, document in
             try mount.sync()
@@ -166,7 +166,7 @@ struct DocumentConflictTests {
         }
     }
 
-    @Test("the daemon's conflicts are the document's: what was saved here while the store got another version")
+    @Test("the daemon's conflict is the document's: the save here met a new version of the store")
     func daemons() async throws {
         try await DocumentTests.opening("a.txt") { mount, document in
             try mount.run("\"$HYDRANT\" pause \"$MOUNT\"")
@@ -191,7 +191,7 @@ struct DocumentConflictTests {
     }
 
     @Test(
-        "two programs on one document: the one that saves first has the file, the other one keeps its version, both know"
+        "two programs on one document: the first save gets the file, the other program keeps its version, both know"
     )
     func twoDocuments() async throws {
         try await DocumentTests.opening("a.txt") { mount, first in

@@ -6,9 +6,9 @@ import MountHarness
 import Testing
 
 /// Documents, and the examples, when others do what nobody expects of them.
-@Suite("Documents among rough company, at a real mount")
+@Suite("Documents beside faulty programs, at a real mount")
 struct DocumentFaultTests {
-    @Test("after a daemon that was killed while somebody wrote, the document is editable again")
+    @Test("after a kill of the daemon during another program's write, the document is editable again")
     func killedWhileWritten() async throws {
         try await DocumentTests.opening("a.txt") { mount, document in
             let writer = try mount.start("exec \"$HYDRANT\" coordinate --write a.txt -- sleep 100")
@@ -24,7 +24,7 @@ struct DocumentFaultTests {
         }
     }
 
-    @Test("a name that is no UTF-8 is followed, saved to, and so is its conflicted copy")
+    @Test("a document whose name is not UTF-8 is followed and saved, and so is its conflicted copy")
     func bytes() async throws {
         try await DocumentTests.opening("a.txt") { mount, document in
             try mount.run("mv a.txt $'b\\xff.txt'")
@@ -47,7 +47,7 @@ struct DocumentFaultTests {
         }
     }
 
-    @Test("what was changed while somebody was about to delete it, and did not, is saved by itself")
+    @Test("changes made while another program was about to delete the document, and did not, are autosaved")
     func notDeleted() async throws {
         try await DocumentTests.opening("a.txt") { mount, document in
             await document.set(autosaveDelay: .milliseconds(50))
@@ -67,7 +67,7 @@ struct DocumentFaultTests {
         }
     }
 
-    @Test("a save that waits for others can be given up, by its task or by closing without it")
+    @Test("a save that waits for other programs can be cancelled by its task, or by closing without saving")
     func givenUp() async throws {
         try await DocumentTests.opening("a.txt") { mount, document in
             let other = try mount.start(
@@ -88,7 +88,7 @@ struct DocumentFaultTests {
         }
     }
 
-    @Test("two at once on one document: nobody fails, and no line is lost")
+    @Test("two programs at once on one document: neither fails, and no line is lost")
     func many() async throws {
         try await DocumentTests.with { mount in
             let failures = try mount.run(
@@ -105,7 +105,7 @@ struct DocumentFaultTests {
         }
     }
 
-    @Test("what the example cannot write as it was, it leaves alone; errors name the document")
+    @Test("the example does not touch files that it could not write unchanged; errors name the document")
     func jot() async throws {
         try await DocumentTests.with { mount in
             let told = try mount.run(
@@ -151,7 +151,7 @@ struct DocumentFaultTests {
     }
 
     @Test(
-        "another user's document: read-only ones are refused; others keep their group where that may be, and gain no rights"
+        "another user's document: read-only ones are refused; others keep their group where possible, and gain no rights"
     )
     func otherUsers() async throws {
         try await DocumentTests.with { mount in

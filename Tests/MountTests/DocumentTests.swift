@@ -120,7 +120,7 @@ struct DocumentTests {
 
     // MARK: Open and close
 
-    @Test("opening brings the document, and says what it is; closed, it follows nothing")
+    @Test("opening downloads the document and sets its properties; a closed document follows nothing")
     func opens() async throws {
         try await Self.with { mount in
             let document = await Self.document(mount, "a.txt")
@@ -145,7 +145,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("a missing document, one that is too large and one that is no document say so, and stay closed")
+    @Test("a missing, a too large and an invalid document report an error, and stay closed")
     func refusesToOpen() async throws {
         try await Self.with { mount in
             try mount.run("mkfifo pipe; ln -s a.txt link")
@@ -167,7 +167,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("the download that opening waits for is told as what it is, and the main actor is free meanwhile")
+    @Test("opening reports its download as progress, and the main actor stays free")
     func progress() async throws {
         try await Self.with(.with { $0.limit = 90 }) { mount in
             try Seeding(mount.store).file("large.txt", String(repeating: "0123456789abcdef", count: 20_000))
@@ -187,7 +187,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("an open that is cancelled ends, and the document is closed")
+    @Test("a cancelled open ends, and the document is closed")
     func cancelled() async throws {
         try await Self.with { mount in
             try Seeding(mount.store).file("large.txt", String(repeating: "0123456789abcdef", count: 20_000))
@@ -204,7 +204,7 @@ struct DocumentTests {
 
     // MARK: Saving
 
-    @Test("a save is the same document of the store, with its mode and attributes; what others read is whole")
+    @Test("a save keeps the store's document, its mode and its attributes; others read whole contents")
     func saves() async throws {
         try await Self.opening("a.txt") { mount, document in
             try mount.run("chmod 640 a.txt; setfattr -n user.colour -v blue a.txt; setfattr -n user.old -v x a.txt")
@@ -248,7 +248,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("a document is made, but not over another one; it is open then, and its type is that of its name")
+    @Test("creating a document does not replace another; the new one is open, and its name gives its type")
     func creates() async throws {
         try await Self.with { mount in
             let document = await Self.document(mount, "new.md")
@@ -277,7 +277,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("it is saved by itself some time after a change, and when it is closed")
+    @Test("a document is autosaved some time after a change, and at close")
     func autosaves() async throws {
         try await Self.opening("a.txt") { mount, document in
             await document.set(autosaveDelay: .milliseconds(200))
@@ -303,7 +303,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("changes are counted, with those that are taken back")
+    @Test("changes are counted, undo included")
     func counts() async throws {
         try await Self.opening("a.txt") { mount, document in
             await document.edit("one\n")
@@ -322,7 +322,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("a save that fails is a state and an error, is tried again by itself, and loses nothing")
+    @Test("a failed save sets a state and an error, is tried again by itself, and loses nothing")
     func savingError() async throws {
         try await Self.opening("a.txt") { mount, document in
             await document.set(refusal: "not today")
@@ -342,7 +342,7 @@ struct DocumentTests {
 
     // MARK: Others
 
-    @Test("somebody who reads gets what was not saved yet")
+    @Test("another program's read gets the unsaved changes")
     func savesForReaders() async throws {
         try await Self.opening("a.txt") { mount, document in
             await document.edit("not saved yet\n")
@@ -352,7 +352,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("editing is disabled while somebody else writes; what he has written is loaded then")
+    @Test("editing is disabled during another program's write, whose result is loaded then")
     func disablesEditing() async throws {
         try await Self.opening("a.txt") { mount, document in
             let heard = await Heard(document)
@@ -372,7 +372,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("a new version is loaded when there are no own changes: of a shell, of an editor that renames, of the store")
+    @Test("without unsaved changes a new version is loaded: of a shell, of an editor that renames, of the store")
     func loadsNewVersions() async throws {
         try await Self.opening("a.txt") { mount, document in
             func expect(_ text: String, after script: String) async throws {
@@ -398,7 +398,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("moved, by whoever: the URL follows, and saves go there")
+    @Test("after a move by any program, the URL follows, and saves go there")
     func follows() async throws {
         try await Self.opening("a.txt") { mount, document in
             await document.edit("own\n")
@@ -420,7 +420,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("deleted, by whoever: the document closes and says so; what was not saved can be saved elsewhere")
+    @Test("after a deletion by any program, the document closes and says so; unsaved changes can be saved elsewhere")
     func accommodatesDeletion() async throws {
         for script in [
             "\"$HYDRANT\" coordinate --write a.txt --for deleting -- rm {}", "rm a.txt", "rm \"$STORE/a.txt\"",
@@ -443,7 +443,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("the program itself moves it, deletes it, and goes back to what is in the file")
+    @Test("the program itself moves the document, deletes it, and reverts to the file")
     func ownMoves() async throws {
         try await Self.opening("a.txt") { mount, document in
             let identifier = try mount.status("a.txt").identifier
@@ -471,7 +471,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("the program in the documentation is the one that is built, and does what it says")
+    @Test("the program in the documentation is the one that is built, and works as described")
     func documentedProgram() async throws {
         let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -493,7 +493,7 @@ struct DocumentTests {
     }
 
     @Test(
-        "the picture that is written with a document is its thumbnail, in the store as well; one that is none keeps nothing"
+        "a picture saved with the document becomes its thumbnail, in the store as well; an invalid picture is not kept"
     )
     func thumbnail() async throws {
         try await Self.opening("a.txt") { mount, document in
@@ -523,7 +523,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("a document with a right is used in its own folder, from opening to closing, whoever renames it meanwhile")
+    @Test("a document with a right is used in its scoped folder from opening to closing, through renames")
     func scoped() async throws {
         try await Self.with { mount in
             let bookmark = try await Bookmark.make(
@@ -556,7 +556,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("over an unmount, or a killed daemon: what happened meanwhile is loaded, and it goes on")
+    @Test("over an unmount or a killed daemon: changes made meanwhile are loaded, and the document goes on")
     func restarts() async throws {
         try await Self.opening("a.txt") { mount, document in
             try mount.unmount()
@@ -575,7 +575,7 @@ struct DocumentTests {
         }
     }
 
-    @Test("the stream of states begins with the one that is, has each change, and ends with the document")
+    @Test("the stream of states starts with the current one, has each change, and ends with the document")
     func states() async throws {
         try await Self.with { mount in
             var document: TextDocument? = await Self.document(mount, "a.txt")

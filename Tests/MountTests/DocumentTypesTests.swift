@@ -62,7 +62,7 @@ struct DocumentTypesTests {
     }
 
     @Test(
-        "gio, xdg-mime and hydrant find a registered program, its types and icons, the owner first; and nothing afterwards"
+        "gio, xdg-mime and hydrant find a registered program, its types and icons, the owner first; nothing after unregister"
     )
     func registers() async throws {
         try await withManifest { mount in
@@ -138,7 +138,7 @@ struct DocumentTypesTests {
         }
     }
 
-    @Test("without the tools that make the databases, what they make is written all the same, and taken away again")
+    @Test("without the tools that make the databases, Hydrant still writes their entries, and removes them again")
     func withoutTools() async throws {
         try await withManifest { mount in
             let told = try mount.run(
@@ -172,7 +172,7 @@ struct DocumentTypesTests {
         }
     }
 
-    @Test("a manifest that is wrong changes nothing; another program's entry and types stay its own")
+    @Test("an invalid manifest changes nothing; another program's entry and types stay unchanged")
     func refuses() async throws {
         try await withManifest { mount in
             let told = try mount.run(

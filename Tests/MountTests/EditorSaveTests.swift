@@ -4,7 +4,7 @@ import Testing
 
 /// Editors keep swap and lock files beside the document while it is open, and rename it away before they
 /// write it anew. Each is open for longer than changes wait, so that what it keeps would be uploaded.
-@Suite("Editors save: the document keeps its identity, and nothing of the editor's reaches the store")
+@Suite("Editors save: the document keeps its identity, and no temporary file of an editor reaches the store")
 struct EditorSaveTests {
     static let open = ProgramSave.settle + 1
     static let original = ProgramSave.letter
@@ -96,7 +96,7 @@ struct EditorSaveTests {
         }
     }
 
-    @Test("vim is killed: its swap file stays on this machine, and brings the work back")
+    @Test("vim is killed: its swap file stays on this machine, and recovers the work")
     func killed() async throws {
         try await withMount(ProgramSave.options, seed: ProgramSave.seed) { mount in
             // It goes down with its terminal, and keeps the swap file.

@@ -5,7 +5,7 @@ import Glibc
 import MountHarness
 import Testing
 
-@Suite("hydrant events, pause, limit, and what a user sees while it runs")
+@Suite("hydrant events, pause, limit, and output during transfers")
 struct EventTests {
     static func seed(_ store: String) throws {
         let seeding = Seeding(store)
@@ -22,7 +22,7 @@ struct EventTests {
         }
     }
 
-    @Test("events --json: an object a line, with the process that a download began for")
+    @Test("events --json: an object a line, with the process that caused a download")
     func events() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.run("cat folder/one.txt >/dev/null; echo more >> folder/two.txt")
@@ -50,7 +50,7 @@ struct EventTests {
         }
     }
 
-    @Test("events follows until interrupted, ends with its reader, and with the mount (status 69)")
+    @Test("events follows until interrupted, and ends when its reader or the mount ends (status 69)")
     func follow() async throws {
         try await withMount(seed: Self.seed) { mount in
             let follower = try mount.sandbox.spawn(
@@ -70,7 +70,9 @@ struct EventTests {
         }
     }
 
-    @Test("a read that fails: the program has its errno; events, status and the log say the file, why, and what next")
+    @Test(
+        "a read that fails: the program gets its errno; events, status and log name the file, the reason and the next step"
+    )
     func failedRead() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.run("ls -lR >/dev/null")
@@ -91,7 +93,7 @@ struct EventTests {
         }
     }
 
-    @Test("pause: nothing is sent, also after a remount; status and sync say so; resume sends it")
+    @Test("pause: nothing is sent, also after a remount; status and sync say so; resume sends the changes")
     func pause() async throws {
         try await withMount(seed: Self.seed) { mount in
             #expect(try mount.hydrant(["pause", mount.mountPoint]).stdout.contains("paused"))
@@ -112,7 +114,7 @@ struct EventTests {
         }
     }
 
-    @Test("limit: from the mount on, changed while mounted, said by status; a bad rate changes nothing")
+    @Test("limit: set at the mount, changed later, shown by status; a bad rate changes nothing")
     func limit() async throws {
         try await withMount(.with { $0.arguments = ["--limit-download", "100K"] }, seed: Self.seed) { mount in
             #expect(try mount.hydrant(["limit", mount.mountPoint]).stdout.contains("downloads at most 100.0 KiB/s"))
@@ -136,7 +138,9 @@ struct EventTests {
         }
     }
 
-    @Test("a download on a terminal shows a bar and takes it away; Ctrl-C stops what nobody else waits for")
+    @Test(
+        "a download on a terminal shows a progress bar and removes it; Ctrl-C stops it unless a program waits for it too"
+    )
     func progress() async throws {
         try await withMount(.with { $0.arguments = ["--limit-download", "200K"] }, seed: Self.seed) { mount in
             let steps = [Terminal.Step.at("doc.bin", Terminal.control("c"))]
@@ -158,7 +162,7 @@ struct EventTests {
         }
     }
 
-    @Test("status --watch: again every second; with --json an array a line")
+    @Test("status --watch: prints again every second; with --json an array a line")
     func watch() async throws {
         try await withMount(seed: Self.seed) { mount in
             let path = mount.mountPoint + "/doc.bin"
@@ -174,7 +178,7 @@ struct EventTests {
         }
     }
 
-    @Test("user.hydrant.* is read by name; what copies attributes does not see it, and nothing of it reaches the store")
+    @Test("user.hydrant.* is read by name; copying programs do not see it, and the store does not get it")
     func attributes() async throws {
         try await withMount(seed: Self.seed) { mount in
             func attribute(_ name: String, _ path: String) throws -> String {

@@ -87,7 +87,7 @@ struct ExchangeTests {
         }
     }
 
-    @Test("what it refuses, as ext4 does")
+    @Test("exchanges are refused as by ext4")
     func refused() async throws {
         try await withMount(seed: Self.seed) { mount in
             let shown = try mount.python(

@@ -49,7 +49,7 @@ struct ExternalProviderTests {
 
     // MARK: Serving
 
-    @Test("logout of one that signs in: by where it is mounted; one without an account is refused")
+    @Test("logout of an external provider with an account, given its mount point; a provider without one is refused")
     func logout() async throws {
         try await withSandbox { mount in
             try Self.mount(mount, "memory://host/account")
@@ -68,7 +68,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("the provider of the guide: mounted, read, read-only, and it follows its file")
+    @Test("the provider of the guide: mounted, read, read-only, and its file is followed")
     func guide() async throws {
         try await withSandbox { mount in
             try Seeding(mount.scratch).file("book.md", "# One\nfirst\n# Two\nsecond\n")
@@ -90,7 +90,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("a relative path starts where the user is, and the same file is known again from elsewhere")
+    @Test("a relative path starts at the working directory, and the same file is recognised from elsewhere")
     func relative() async throws {
         try await withSandbox { mount in
             try Seeding(mount.scratch).file("folder/book.md", "# One\nfirst\n")
@@ -109,7 +109,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("--foreground becomes the provider: one process, which ends in order on SIGTERM")
+    @Test("--foreground becomes the provider: one process, which ends cleanly on SIGTERM")
     func foreground() async throws {
         try await withSandbox { mount in
             try Seeding(mount.scratch).file("book.md", "# One\nfirst\n")
@@ -127,7 +127,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("what is written to a stranger's store arrives there, and comes back from it")
+    @Test("files written to an external store arrive there, and can be read back")
     func writing() async throws {
         try await withSandbox { mount in
             try Self.mount(mount, "memory://host/store")
@@ -141,7 +141,7 @@ struct ExternalProviderTests {
 
     // MARK: What goes wrong
 
-    @Test("no such program: what was looked for, and where")
+    @Test("no such program: the error names the program and the searched folders")
     func missing() async throws {
         try await withSandbox { mount in
             try Self.checkRefused(
@@ -151,7 +151,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("a program that is no provider, of any kind: it is named, and what it did")
+    @Test("a program that is not a provider, of any kind: the error names it, and its behaviour")
     func noProvider() async throws {
         try await withSandbox { mount in
             let path = "\(mount.scratch)/hydrant-provider-x"
@@ -192,7 +192,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("a provider whose starter is killed before the mount is up ends as well")
+    @Test("a provider whose starter is killed before the mount is up ends too")
     func abandoned() async throws {
         try await withSandbox { mount in
             let command = try mount.sandbox.spawn(
@@ -217,7 +217,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("a provider under another scheme's name, and one of another release, say so")
+    @Test("a provider under another scheme's name, and one of another release, are reported")
     func otherProvider() async throws {
         try await withSandbox { mount in
             try Seeding(mount.scratch).link("hydrant-provider-zip", to: Self.built + "/hydrant-provider-chapters")
@@ -230,7 +230,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("run by hand it says what it is, how it is used, and its version")
+    @Test("run by hand, a provider prints its purpose, its usage and its version")
     func byHand() async throws {
         try await withSandbox { mount in
             func run(_ arguments: String...) throws -> ChildResult {
@@ -248,7 +248,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("doctor --store says what it cannot do for a stranger's store; without it looks at the rest")
+    @Test("doctor --store says that it cannot ask an external store; without --store it checks the rest")
     func doctor() async throws {
         try await withSandbox { mount in
             try Self.mount(mount, "memory://ada:s3cret-pw@host/store")
@@ -263,7 +263,7 @@ struct ExternalProviderTests {
 
     // MARK: Secrets
 
-    @Test("a password in the store's address reaches neither log, nor processes, nor the table of mounts, nor status")
+    @Test("a password in the store's address is in no log, process list, mount table or status")
     func secrets() async throws {
         try await withSandbox { mount in
             let store = "memory://ada:s3cret-pw@host/store?lang=en&api_token=tok3n-value"
@@ -297,7 +297,7 @@ struct ExternalProviderTests {
         }
     }
 
-    @Test("while the command waits, its own arguments do not tell either")
+    @Test("during the mount, the command's own arguments do not show the password either")
     func secretsOfTheCommand() async throws {
         try await withSandbox { mount in
             let command = try mount.sandbox.spawn(

@@ -66,7 +66,7 @@ struct FileCoordinatorTests {
 
     // MARK: Reading and writing
 
-    @Test("who reads has it downloaded first; who wants only metadata, reading or writing, downloads nothing")
+    @Test("a reader gets the item downloaded first; access to metadata only, reading or writing, downloads nothing")
     func downloads() async throws {
         try await Self.withDomain { mount in
             let coordinator = FileCoordinator()
@@ -89,7 +89,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("a download that fails is an error of the reader's, and holds nothing")
+    @Test("a failed download is an error for the reader, and holds nothing")
     func failedDownload() async throws {
         try await Self.withDomain { mount in
             try mount.run("ls -lR >/dev/null; mv \"$STORE\" \"$SCRATCH/away\"")
@@ -105,7 +105,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("many read, one writes; a writer of a folder has what is in it")
+    @Test("many programs read or one writes; a writer of a folder holds all that is in it")
     func exclusion() async throws {
         try await Self.withDomain { mount in
             let coordinator = FileCoordinator()
@@ -136,7 +136,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("a symbolic link, and what it points to")
+    @Test("a symbolic link, and its target")
     func links() async throws {
         try await Self.withDomain { mount in
             try mount.run("ln -s ../a.txt folder/link")
@@ -154,7 +154,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("for uploading: a copy that stays while others write, and is gone afterwards")
+    @Test("for uploading: a copy that stays the same while others write, and is removed afterwards")
     func snapshot() async throws {
         try await Self.withDomain { mount in
             let original = Self.url(mount, "a.txt")
@@ -170,7 +170,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("a folder for uploading: all that is in it, downloaded, each document as it was at one moment")
+    @Test("a folder for uploading: everything in it, downloaded, each document as of one moment")
     func folderSnapshot() async throws {
         try await Self.withDomain { mount in
             try mount.run(
@@ -190,7 +190,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("what is moved while somebody waits for it is granted where it is then")
+    @Test("an item moved during a wait is granted at its new place")
     func moved() async throws {
         try await Self.withDomain { mount in
             let holder = try mount.start(
@@ -211,7 +211,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("what is deleted while somebody waits to write it: he has its name, and nobody else")
+    @Test("an item deleted while a writer waits: the writer gets its name, and nobody else")
     func deleted() async throws {
         try await Self.withDomain { mount in
             let holder = try mount.start(
@@ -239,7 +239,7 @@ struct FileCoordinatorTests {
 
     // MARK: Waiting
 
-    @Test("a wait can be cancelled, or have an end; then nothing is left of it")
+    @Test("a wait can be cancelled or time out; then nothing of it is left")
     func cancellation() async throws {
         try await Self.withDomain { mount in
             let url = Self.url(mount, "a.txt")
@@ -283,7 +283,7 @@ struct FileCoordinatorTests {
         }
     }
 
-    @Test("two that wait for each other across two domains: one is refused, the other goes on")
+    @Test("two programs that wait for each other across two domains: one is refused, the other goes on")
     func cycleAcrossDomains() async throws {
         try await Self.withDomain { mount in
             let other = mount.scratch + "/other"
@@ -325,7 +325,7 @@ struct FileCoordinatorTests {
 
     // MARK: The provider's purpose
 
-    @Test("what is written under the provider's purpose is not sent; whoever wrote it sends it, or ends")
+    @Test("Hydrant does not send writes under the provider's purpose, unless the writer ends without sending them")
     func providersPurpose() async throws {
         try await Self.withDomain { mount in
             func uploads() -> Int { mount.hookCalls().filter { $0.hook == .itemChanged }.count }

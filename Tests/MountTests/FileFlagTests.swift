@@ -41,7 +41,7 @@ struct FileFlagTests {
 
         """
 
-    @Test("what was opened with O_APPEND or without it follows fcntl(2)", arguments: modes)
+    @Test("fcntl(2) can set and clear O_APPEND on files opened with and without it", arguments: modes)
     func append(_ options: MountOptions) async throws {
         try await withMount(options, seed: { try Seeding($0).file("there", "0123456789") }) { mount in
             let shown = try mount.python(
@@ -71,7 +71,7 @@ struct FileFlagTests {
         }
     }
 
-    @Test("a file that is opened with O_CREAT and O_APPEND follows fcntl(2) as well", arguments: modes)
+    @Test("fcntl(2) works too on a file opened with O_CREAT and O_APPEND", arguments: modes)
     func created(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             let shown = try mount.python(
@@ -88,7 +88,9 @@ struct FileFlagTests {
     }
 
     /// dd(1) takes O_DIRECT away before the last, shorter block.
-    @Test("dd with oflag=direct and iflag=direct copies what is no multiple of a block", arguments: modes)
+    @Test(
+        "dd with oflag=direct and iflag=direct copies a file whose size is not a multiple of the block size",
+        arguments: modes)
     func direct(_ options: MountOptions) async throws {
         try await withMount(options, seed: { try Seeding($0).file("there", noise(10_000)) }) { mount in
             try mount.run(
@@ -107,7 +109,7 @@ struct FileFlagTests {
         }
     }
 
-    @Test("what is spliced from a file that is open for appending is what others have written", arguments: modes)
+    @Test("splicing from a file open for appending gives the bytes that others have written", arguments: modes)
     func spliced(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             let shown = try mount.python(
@@ -126,7 +128,7 @@ struct FileFlagTests {
     }
 
     /// The kernel keeps pages from one open to the next, and drops those of a write past them before it only.
-    @Test("after asynchronous writes with O_DIRECT nobody reads what was there before", arguments: modes)
+    @Test("after asynchronous writes with O_DIRECT nobody reads the earlier bytes", arguments: modes)
     func asynchronous(_ options: MountOptions) async throws {
         try await withMount(options) { store in
             try Seeding(store).file("there", noise(64 * 4096))

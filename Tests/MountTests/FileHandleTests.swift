@@ -4,7 +4,7 @@ import MountHarness
 import Testing
 
 /// File handles, as an NFS server uses them, name a file over whatever the kernel forgets.
-@Suite("file handles", .enabled(if: geteuid() == 0)) struct FileHandleTests {
+@Suite("File handles", .enabled(if: geteuid() == 0)) struct FileHandleTests {
     /// name_to_handle_at(2) or open_by_handle_at(2), which need CAP_DAC_READ_SEARCH.
     private static let script = """
         import ctypes, os, sys
@@ -33,7 +33,9 @@ import Testing
         return result.stdout.trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
-    @Test("they stay good when the kernel has forgotten the file, and over a remount; of what is gone they do not")
+    @Test(
+        "file handles stay valid after the kernel has forgotten the file, and over a remount; those of deleted files do not"
+    )
     func remembered() async throws {
         try await withMount { mount in
             try mount.run("mkdir -p a/b; echo text > a/b/doc; echo other > a/gone")

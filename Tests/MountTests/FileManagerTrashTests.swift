@@ -14,7 +14,7 @@ struct FileManagerTrashTests {
         "command -v gio >/dev/null || { echo 'gio is missing: apt-get install libglib2.0-bin'; exit 9; }\n"
 
     @Test(
-        "without a trash of the store's: gio trash brings the document here, deletes it there, and a move restores it")
+        "the store has no trash: gio trash downloads the document, deletes it in the store, and a move restores it")
     func local() async throws {
         let provider = InMemoryProvider(pageSize: 50)
         try provider.put("letter.txt", "Dear reader,\n")
@@ -38,7 +38,9 @@ struct FileManagerTrashTests {
         }
     }
 
-    @Test("with one: gio trash says clearly that it cannot, downloads nothing, and rm goes to the store's trash")
+    @Test(
+        "the store has a trash: gio trash says clearly that it cannot, downloads nothing, and rm moves to the store's trash"
+    )
     func ofTheStore() async throws {
         let provider = TrashProvider()
         try provider.base.put("letter.txt", "Dear reader,\n")

@@ -56,7 +56,7 @@ struct FilePresenterTests {
         }
     }
 
-    @Test("asked to save before somebody reads: he reads what was not saved")
+    @Test("a presenter saves before another program reads, which then reads the saved changes")
     func saves() async throws {
         try await presenting("a.txt") { mount, recorder in
             recorder.draft.withLock { $0 = "not saved yet\n" }
@@ -70,7 +70,7 @@ struct FilePresenterTests {
         }
     }
 
-    @Test("asked before somebody writes, moves or deletes; told what he did")
+    @Test("a presenter is asked before a write, move or deletion, and told of it afterwards")
     func writers() async throws {
         try await presenting("a.txt") { mount, recorder in
             try mount.run("\"$HYDRANT\" coordinate --write a.txt -- sh -c 'echo new > a.txt'")
@@ -86,7 +86,7 @@ struct FilePresenterTests {
         }
     }
 
-    @Test("of a folder: told of what others write, make and delete in it by coordination, and not what it does itself")
+    @Test("a presenter of a folder is told of coordinated writes, creations and deletions in it, but not of its own")
     func folder() async throws {
         try await presenting("folder") { mount, recorder in
             func inIt() -> [String] { recorder.all.filter { $0.hasPrefix("in it") } }
@@ -112,7 +112,7 @@ struct FilePresenterTests {
         }
     }
 
-    @Test("asked to make do without it before another item takes its place; it presents what is there then")
+    @Test("a presenter accommodates a deletion before another item takes the place, and then presents that item")
     func replacing() async throws {
         try await presenting("a.txt") { mount, recorder in
             try mount.run("\"$HYDRANT\" coordinate --write a.txt --for replacing -- mv b.txt {}")
@@ -122,7 +122,7 @@ struct FilePresenterTests {
         }
     }
 
-    @Test("programs that coordinate nothing, and the store, show up as changes")
+    @Test("changes by programs without coordination, and by the store, are reported")
     func uncoordinated() async throws {
         try await presenting("a.txt") { mount, recorder in
             func expect(_ what: String, after script: String) throws {
@@ -156,7 +156,7 @@ struct FilePresenterTests {
         }
     }
 
-    @Test("one that hangs, and one that is gone, stop nobody")
+    @Test("a presenter that hangs, and one that has ended, stop nobody")
     func stuck() async throws {
         var options = MountOptions()
         options.environment["HYDRANT_PRESENTER_PATIENCE"] = "5"

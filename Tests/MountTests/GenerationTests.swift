@@ -75,7 +75,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("a writer that changed nothing leaves nothing", arguments: modes)
+    @Test("a writer that changed nothing leaves no conflicted copy", arguments: modes)
     func idleWriter(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let writer = try Self.descriptor(mount, O_RDWR)
@@ -90,7 +90,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("what is written into the old version becomes a conflicted copy", arguments: modes)
+    @Test("a write into the old version becomes a conflicted copy", arguments: modes)
     func laterWriter(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let writer = try Self.descriptor(mount, O_RDWR)
@@ -110,7 +110,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("so does what was written before, and what is written afterwards goes there", arguments: modes)
+    @Test("earlier writes become a conflicted copy too, and later writes go there", arguments: modes)
     func earlierWriter(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let writer = try Self.descriptor(mount, O_RDWR)
@@ -129,7 +129,7 @@ struct GenerationTests {
         }
     }
 
-    @Test("a killed daemon loses nothing of it", arguments: modes)
+    @Test("a killed daemon does not lose the conflicted copy", arguments: modes)
     func killed(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let writer = try Self.descriptor(mount, O_RDWR)

@@ -48,7 +48,7 @@ struct GrantedProgramTests {
 
     private static func isGranted(_ answer: String) -> Bool { answer.contains("\"access\":") }
 
-    @Test("whoever becomes the program after it has connected does not get a child of it what is the program's")
+    @Test("a process that becomes the allowed program after it has connected gets nothing for its child")
     func becomes() async throws {
         try await with { mount in
             let answers = try mount.run(
@@ -63,7 +63,7 @@ struct GrantedProgramTests {
     }
 
     @Test(
-        "a file that has the program's name in a namespace of its own is not the program; the program itself is",
+        "a file bound over the program's path in another mount namespace is refused; the program itself is allowed",
         .enabled(if: geteuid() == 0, "mounts"))
     func named() async throws {
         try await with { mount in
@@ -78,7 +78,7 @@ struct GrantedProgramTests {
                 """
             ).split(separator: "\n").map(String.init)
             #expect(answers.map(Self.isGranted) == [true, false, false], "\(answers)")
-            #expect(answers.last?.contains("is not the file of the name") == true)
+            #expect(answers.last?.contains("the calling program is not") == true)
         }
     }
 }

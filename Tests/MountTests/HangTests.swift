@@ -51,7 +51,7 @@ struct HangTests {
         }
     }
 
-    @Test("a read that gets no byte for the read time-out ends with ETIMEDOUT")
+    @Test("a read without a byte for the read time-out ends with ETIMEDOUT")
     func timeout() async throws {
         try await Self.withHangingStore(.with { $0.readTimeout = 1 }) { mount, _ in
             let files = RealFileSystem(root: mount.mountPoint)
@@ -62,7 +62,7 @@ struct HangTests {
         }
     }
 
-    @Test("writing goes on while the store hangs, and is sent when it answers again")
+    @Test("writing goes on while the store hangs, and is sent when the store answers again")
     func write() async throws {
         try await Self.withHangingStore { mount, lower in
             try mount.run("echo written > new.txt; cat new.txt; mkdir folder; mv new.txt folder/new.txt", limit: 5)
@@ -76,7 +76,7 @@ struct HangTests {
     }
 
     @Test(
-        "64 reads that hang hold up nobody else, and each ends at once when it is interrupted",
+        "64 hanging reads block nobody else, and each ends at once when interrupted",
         arguments: [true, false])
     func many(_ passthrough: Bool) async throws {
         var options = Self.patient

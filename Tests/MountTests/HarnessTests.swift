@@ -7,7 +7,7 @@ import Testing
 @Suite("The mount harness")
 struct HarnessTests {
     @Test(
-        "a scenario that hangs in the mount is ended at its limit, and leaves nothing behind",
+        "a scenario that hangs in the mount is ended at its time limit, and leaves nothing behind",
         arguments: ["child", "system call"])
     func hang(_ kind: String) async throws {
         let paths = Shared<(String, pid_t, ContinuousClock.Instant)>()
@@ -30,7 +30,7 @@ struct HarnessTests {
         try waitUntil(5, "the daemon is gone") { !MountedStore.isAlive(pid) }
     }
 
-    @Test("a scenario that fails is cleaned up as well, and its error comes out")
+    @Test("a failed scenario is cleaned up as well, and its error is reported")
     func failure() async throws {
         let paths = Shared<(String, pid_t)>()
         await #expect(throws: HarnessError.self) {
@@ -44,7 +44,7 @@ struct HarnessTests {
         try waitUntil(5, "the daemon is gone") { !MountedStore.isAlive(pid) }
     }
 
-    @Test("scenarios run on threads of their own, and know which test they belong to")
+    @Test("scenarios run on threads of their own, and know their test")
     func thread() async throws {
         let outside = Test.current?.id
         try await withSandbox { _ in
@@ -53,7 +53,7 @@ struct HarnessTests {
         }
     }
 
-    @Test("a child that takes too long is killed, with all that it started")
+    @Test("a child that takes too long is killed, with all its children")
     func child() async throws {
         try await withSandbox { mount in
             let child = try mount.sandbox.spawn(["bash", "-c", "sleep 100 & echo $!; wait"])

@@ -31,7 +31,7 @@ struct HeldMappingTests {
         try Seeding(store).file("doc.txt", text, modified: 1_600_000_000)
     }
 
-    @Test("reach the store", arguments: modes, [true, false])
+    @Test("writes through the mapping reach the store", arguments: modes, [true, false])
     func stores(_ options: MountOptions, isDownloaded: Bool) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try Self.prepare(mount, isDownloaded: isDownloaded)
@@ -52,7 +52,9 @@ struct HeldMappingTests {
         }
     }
 
-    @Test("keep a document from being evicted and sent; when they end it is sent once", arguments: [true, false])
+    @Test(
+        "a mapping keeps a document from being evicted and sent; at its end the document is sent once",
+        arguments: [true, false])
     func held(isWritten: Bool) async throws {
         let options = MountOptions.with { $0.settleAfterSync = 60 }
         try await withMount(options, seed: Self.seed) { mount in
@@ -80,7 +82,7 @@ struct HeldMappingTests {
         }
     }
 
-    @Test("reach the store also when somebody has read the document in between")
+    @Test("writes through the mapping reach the store also when another program has read the document meanwhile")
     func readInBetween() async throws {
         try await withMount(seed: Self.seed) { mount in
             try Self.prepare(mount, isDownloaded: true)
@@ -104,7 +106,7 @@ struct HeldMappingTests {
 
     /// A program that saves, lets go and sets the date (rsync, cp -p, tar), while its mapping or what is left of its
     /// descriptor in the kernel still lives.
-    @Test("keep the date, mode and name that were given after the last close", arguments: modes)
+    @Test("the date, mode and name set after the last close are kept", arguments: modes)
     func dates(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try Self.prepare(mount, isDownloaded: true)
@@ -124,7 +126,7 @@ struct HeldMappingTests {
         }
     }
 
-    @Test("to read only keep it from being evicted, not from being sent")
+    @Test("a read-only mapping prevents eviction, not sending")
     func readers() async throws {
         try await withMount(seed: Self.seed) { mount in
             try Self.prepare(mount, isDownloaded: true)
@@ -140,7 +142,7 @@ struct HeldMappingTests {
         }
     }
 
-    @Test("that change nothing send nothing; opening for writing neither", arguments: modes)
+    @Test("a mapping without changes sends nothing, nor does opening for writing", arguments: modes)
     func nothing(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try Self.prepare(mount, isDownloaded: true)

@@ -6,7 +6,7 @@ import Testing
 /// The kernel's end of a mount is known by a number that the next mount gets.
 @Suite("The kernel's connections")
 struct KernelConnectionTests {
-    @Test("ending the connection of a mount that is gone does not end the next one's")
+    @Test("ending the connection of a mount that is gone does not end the next mount's")
     func numbers() async throws {
         try await withMount(.with { $0.isAlone = true }, seed: { try Seeding($0).file("doc.txt", "here") }) { mount in
             for _ in 0..<20 {

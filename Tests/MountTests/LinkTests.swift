@@ -59,7 +59,7 @@ struct LinkTests {
         }
     }
 
-    @Test("what link refuses, as ext4 does")
+    @Test("links are refused as by ext4")
     func refused() async throws {
         try await withMount(seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -94,7 +94,7 @@ struct LinkTests {
         }
     }
 
-    @Test("the name that the store has goes: the document moves to the other one", arguments: modes)
+    @Test("the store's name is removed: the document moves to the other name", arguments: modes)
     func primaryUnlinked(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let identifier = try mount.status("letter.txt").identifier
@@ -110,7 +110,7 @@ struct LinkTests {
         }
     }
 
-    @Test("another name goes: the store hears nothing of it", arguments: modes)
+    @Test("another name is removed: the store is not told", arguments: modes)
     func secondUnlinked(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run("ln letter.txt second; mv second folder/third; rm folder/third")
@@ -121,7 +121,7 @@ struct LinkTests {
         }
     }
 
-    @Test("rename of one name over the other does nothing, rename over a linked file leaves the other name")
+    @Test("rename of one name over the other does nothing; rename over a linked file leaves the other name")
     func renames() async throws {
         try await withMount(seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -179,7 +179,7 @@ struct LinkTests {
         }
     }
 
-    @Test("the store gets a file of the second name: it is shown, ours steps aside, nothing is lost", arguments: modes)
+    @Test("the store gets a file with the second name: it is shown, ours is renamed, nothing is lost", arguments: modes)
     func storeTakesName(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run("ln letter.txt second")
@@ -196,7 +196,7 @@ struct LinkTests {
         }
     }
 
-    @Test("the folder with the store's name of it is removed: the document moves out first", arguments: modes)
+    @Test("the folder of the store's name is removed: the document moves out first", arguments: modes)
     func folderRemoved(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let identifier = try mount.status("folder/inner.txt").identifier

@@ -14,7 +14,7 @@ struct MappingTests {
         try Seeding(store).file("folder/inner.txt", "inside\n")
     }
 
-    @Test("a shared mapping: what is stored through it reaches the store, also after close", arguments: modes)
+    @Test("a shared mapping: stores through it reach the store, also after close", arguments: modes)
     func shared(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -92,7 +92,9 @@ struct MappingTests {
         }
     }
 
-    @Test("O_DIRECT reads and writes, of a placeholder and of what is here", arguments: modes, ["placeholder", "here"])
+    @Test(
+        "O_DIRECT reads and writes, of placeholders and downloaded documents", arguments: modes,
+        ["placeholder", "here"])
     func direct(_ options: MountOptions, _ name: String) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -116,7 +118,7 @@ struct MappingTests {
         }
     }
 
-    @Test("renamed and unlinked while it is read and written; its folder removed meanwhile", arguments: modes)
+    @Test("a document renamed and unlinked while it is read and written, and its folder removed", arguments: modes)
     func names(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let shown = try mount.python(

@@ -70,7 +70,7 @@ struct MetadataQueryTests {
         for await _ in notifications where paths(query) == wanted { return }
     }
 
-    @Test("it finds what is not here, with its values, and downloads nothing")
+    @Test("a query finds placeholders, with their values, and downloads nothing")
     func gathers() async throws {
         try await withDomain { mount in
             let all = try query("", mount, isLive: false)
@@ -94,7 +94,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("what a coordinated write has made is in it when the writer's call returns, in whatever process")
+    @Test("a query in any process has the result of a coordinated write when the writer's call returns")
     func stitches() async throws {
         try await withDomain { mount in
             let query = try query("report", mount)
@@ -117,7 +117,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("what others do follows, and is told as what it is")
+    @Test("results follow changes by other programs and in the store")
     func follows() async throws {
         try await withDomain { mount in
             let query = try query("kind:text", mount)
@@ -143,7 +143,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("while updates are disabled the results stay, and what changed is told afterwards at once")
+    @Test("while updates are disabled the results stay, and the changes are reported together afterwards")
     func disabled() async throws {
         try await withDomain { mount in
             let query = try query("kind:text", mount)
@@ -173,7 +173,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("a domain that is unmounted has no results, and has them again when it is mounted")
+    @Test("an unmounted domain has no results, and has them again after the next mount")
     func outlivesADaemon() async throws {
         try await withDomain { mount in
             let query = try query("report", mount)
@@ -186,7 +186,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("documents that the program was granted are found through its references, and say where they come from")
+    @Test("documents granted to the program are found through its references, and name their reference")
     func external() async throws {
         try await withDomain { mount in
             let container = URL(filePath: mount.sandbox.scratch + "/container", directoryHint: .isDirectory)
@@ -207,7 +207,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("values of many items come in one question, of those that are not here too; tags if they are wanted")
+    @Test("one request gets the values of many items, placeholders too, with tags on request")
     func promises() async throws {
         try await withDomain { mount in
             _ = try mount.run("setfattr -n user.xdg.tags -v 'tax,urgent' Report.txt")
@@ -223,7 +223,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("the command finds, sorts, limits, and goes on")
+    @Test("hydrant find finds, sorts, limits, and follows with --live")
     func command() async throws {
         try await withDomain { mount in
             func find(_ words: String) throws -> [String] {
@@ -257,7 +257,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("what nobody has looked into is found by the store's own search, marked so, until somebody looks")
+    @Test("the store's own search finds items in folders not listed yet, marked unlisted until they are listed")
     func storeSearch() async throws {
         var options = ServerOptions()
         options.wantsPassword = true
@@ -312,7 +312,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("the program in the documentation is the one that is built, and does what it says")
+    @Test("the program in the documentation is the one that is built, and works as described")
     func documentedProgram() async throws {
         let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
             .deletingLastPathComponent().deletingLastPathComponent()
@@ -334,7 +334,7 @@ struct MetadataQueryTests {
         }
     }
 
-    @Test("words of texts that are here are found if somebody wants that, and nothing is brought for it")
+    @Test("words of downloaded texts are found when the index is on, and nothing is downloaded for it")
     func texts() async throws {
         try await withDomain { mount in
             func find(_ text: String) throws -> [String] {

@@ -11,7 +11,7 @@ struct MicrobenchmarkTests {
         var native: Double?
     }
 
-    @Test("each hot path is measured, beside the local file system where it has the like")
+    @Test("each hot path is measured, beside the local file system where it has an equivalent")
     func all() async throws {
         try await withSandbox(.with { $0.limit = 100 }) { mount in
             let program =

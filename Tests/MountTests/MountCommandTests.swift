@@ -24,7 +24,7 @@ struct MountCommandTests {
         ["mount", store ?? "dir:\(mount.store)", mountPoint ?? mount.mountPoint, "--state-dir", mount.sandbox.state]
     }
 
-    @Test("a store that is not there, or is no directory")
+    @Test("a store that does not exist, or is not a directory")
     func storeMissing() async throws {
         try await withSandbox { mount in
             try Self.checkRefused(
@@ -36,7 +36,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("an unknown scheme, and none at all")
+    @Test("an unknown scheme, and no scheme")
     func scheme() async throws {
         try await withSandbox { mount in
             try Self.checkRefused(mount, Self.command(mount, store: "gopher://host/x"), names: "gopher")
@@ -44,7 +44,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("a mount point that is missing, no directory, or not empty")
+    @Test("a mount point that is missing, not a directory, or not empty")
     func mountPoint() async throws {
         try await withSandbox { mount in
             let seeding = Seeding(mount.scratch)
@@ -77,7 +77,7 @@ struct MountCommandTests {
     }
 
     @Test(
-        "a state directory that is somebody's folder is refused and left as it is; one of ours, or an empty one, is taken"
+        "another folder is refused as a state directory, and left unchanged; our own or an empty one is accepted"
     )
     func otherFolders() async throws {
         try await withSandbox { mount in
@@ -113,7 +113,7 @@ struct MountCommandTests {
     }
 
     @Test(
-        "root's state directory is not where others may put another folder in its place",
+        "root's state directory is refused where others could replace a folder above it",
         .enabled(if: geteuid() == 0, "is about root"))
     func stateBelowOthers() async throws {
         try await withSandbox { mount in
@@ -128,7 +128,7 @@ struct MountCommandTests {
             symlink("theirs/in", mount.scratch + "/link")
             for (state, reason) in [
                 ("theirs/in/state", "belongs to user 65534"), ("link/state", "belongs to user 65534"),
-                ("loose/state", "others than root may write to"),
+                ("loose/state", "users other than root may write to"),
             ] {
                 try Self.checkRefused(mount, command(state), names: reason)
                 #expect(!FileManager.default.fileExists(atPath: mount.scratch + "/" + state))
@@ -169,12 +169,12 @@ struct MountCommandTests {
             let result = try mount.hydrant([
                 "mount", "dir:\(other)/store", other + "/mnt", "--state-dir", mount.mountPoint + "/state",
             ])
-            #expect(result.status == 1 && result.stderr.contains("lies in the mount"), "\(result)")
+            #expect(result.status == 1 && result.stderr.contains("is in the mount"), "\(result)")
             try mount.unmount()
         }
     }
 
-    @Test("mounted there already")
+    @Test("a mount point that is mounted already")
     func alreadyMounted() async throws {
         try await withMount { mount in
             let result = try mount.hydrant(
@@ -206,7 +206,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("a second daemon on one state directory is refused, with the first one's process id")
+    @Test("a second daemon on one state directory is refused, with the process id of the first")
     func secondDaemon() async throws {
         try await withMount { mount in
             try Seeding(mount.scratch).folder("other")
@@ -229,7 +229,7 @@ struct MountCommandTests {
     }
 
     /// Whether the kernel has the root's attributes cached makes a difference to who asks with stat(2).
-    @Test("a mount point left dead by kill -9 is cleared by the next mount", arguments: [true, false])
+    @Test("a dead mount left by kill -9 is cleared by the next mount", arguments: [true, false])
     func dead(_ isCached: Bool) async throws {
         try await withMount {
             try Seeding($0).file("doc.txt", "x\n")
@@ -245,7 +245,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("unmount is refused while a program uses the mount, which then goes on")
+    @Test("unmount is refused while a program uses the mount, which goes on")
     func busy() async throws {
         try await withMount {
             try Seeding($0).file("doc.txt", "x\n")
@@ -263,7 +263,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("unmount returns when the daemon has ended; what is pending is kept, and said")
+    @Test("unmount returns when the daemon has ended; pending changes are kept, and listed")
     func unmountPending() async throws {
         try await withMount(.lateUploads) { mount in
             let pid = try mount.daemonPID()
@@ -280,7 +280,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("unmount of what is not mounted: one line, status 69")
+    @Test("unmount without a mount: one line, status 69")
     func notMounted() async throws {
         try await withSandbox { mount in
             try Self.checkRefused(mount, ["unmount", mount.mountPoint], names: mount.mountPoint, status: 69)
@@ -288,7 +288,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("people know a domain by the name that it was given, else by that of the folder that it is mounted on")
+    @Test("a domain is shown under its given name, else under the name of its mount point")
     func title() async throws {
         try await withSandbox { mount in
             let folder = (mount.mountPoint as NSString).lastPathComponent
@@ -311,7 +311,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("--foreground stays, and ends in order on SIGTERM")
+    @Test("--foreground stays, and ends cleanly on SIGTERM")
     func foreground() async throws {
         try await withSandbox { mount in
             try Seeding(mount.store).file("doc.txt", "x\n")
@@ -326,7 +326,7 @@ struct MountCommandTests {
         }
     }
 
-    @Test("the daemon ends in order while uploads are under way; what was not sent is sent after the next mount")
+    @Test("the daemon ends cleanly during uploads; unsent changes are sent after the next mount")
     func endDuringUploads() async throws {
         try await withSandbox(.with { $0.settle = 0 }) { mount in
             for round in 1...5 {

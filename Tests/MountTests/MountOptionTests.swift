@@ -8,7 +8,7 @@ struct MountOptionTests {
     // MARK: Read-only
 
     @Test(
-        "what was pending stays pending while it is mounted read-only, and is sent afterwards",
+        "pending changes stay pending while it is mounted read-only, and are sent afterwards",
         arguments: ["--read-only", "-oro"])
     func readOnly(option: String) async throws {
         try await withSandbox(.lateUploads) { mount in
@@ -41,7 +41,7 @@ struct MountOptionTests {
 
     // MARK: The name of a domain
 
-    @Test("--domain names the state directory; another store's name is refused, and stays as it was")
+    @Test("--domain names the state directory; another store's name is refused, and stays unchanged")
     func domain() async throws {
         try await withSandbox { mount in
             try Seeding(mount.store).file("doc.txt", "x\n")
@@ -75,7 +75,7 @@ struct MountOptionTests {
 
     /// The chapters have no owner and no mode of their store's.
     @Test(
-        "--uid, --gid and --umask dress what comes from the store, at each mount as it says",
+        "--uid, --gid and --umask give owner and mode to the store's items, anew at each mount",
         .enabled(if: geteuid() == 0))
     func dress() async throws {
         try await withSandbox { mount in
@@ -101,7 +101,7 @@ struct MountOptionTests {
     }
 
     @Test(
-        "what a program gave another owner or mode keeps it; a mode of the store's stays", .enabled(if: geteuid() == 0))
+        "an owner or mode that a program set stays; so does a mode of the store", .enabled(if: geteuid() == 0))
     func dressed() async throws {
         try await withSandbox { mount in
             try Seeding(mount.store).file("doc.txt", "x\n")
@@ -122,7 +122,7 @@ struct MountOptionTests {
     // MARK: Refused at once
 
     @Test(
-        "what means nothing is refused at once, in one line, with status 64",
+        "meaningless options are refused at once, in one line, with status 64",
         arguments: [
             ["--log-level", "loud"], ["--uid", "no such user"], ["--gid", "no such group"], ["--umask", "999"],
             ["--read-only", "-o", "rw"], ["--uid", "1", "-o", "uid=2"], ["--exclude", "a/b"], ["--cache-limit", "10X"],
@@ -139,7 +139,7 @@ struct MountOptionTests {
         }
     }
 
-    @Test("help names the log levels, and --log-level decides what is in the log")
+    @Test("help names the log levels, and --log-level selects the messages")
     func logLevel() async throws {
         try await withSandbox { mount in
             let help = try mount.hydrant(["help", "mount"]).stdout.split(whereSeparator: \.isWhitespace)

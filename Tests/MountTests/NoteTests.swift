@@ -26,7 +26,7 @@ struct NoteTests {
         try waitUntil(20, "\(path) has the text") { try mount.run("cat \(path)") == text }
     }
 
-    @Test("a note is made, typed into, saved by itself and by a key, and found again; the terminal is as it was")
+    @Test("a note is made, typed, autosaved and saved by a key, and found again; the terminal is restored")
     func types() async throws {
         try await with { mount in
             try note(mount, "new.txt") { terminal in
@@ -59,7 +59,7 @@ struct NoteTests {
         }
     }
 
-    @Test("two of them on one document: what is typed in one is shown in the other")
+    @Test("two editors on one document: text typed in one shows in the other")
     func two() async throws {
         try await with { mount in
             try note(mount, "a.txt", suffix: "1") { first in
@@ -84,7 +84,7 @@ struct NoteTests {
         }
     }
 
-    @Test("a save by vim in between is shown, and typing goes on from there")
+    @Test("a save by vim in between is shown, and typing continues from there")
     func vim() async throws {
         try await with { mount in
             let identifier = try mount.status("a.txt").identifier
@@ -105,7 +105,7 @@ struct NoteTests {
         }
     }
 
-    @Test("a conflict is shown, and ended by a key", arguments: ["C-k", "C-t", "C-b"])
+    @Test("a conflict is shown, and resolved by a key", arguments: ["C-k", "C-t", "C-b"])
     func conflict(_ key: String) async throws {
         try await with { mount in
             try note(mount, "a.txt") { terminal in
@@ -136,7 +136,7 @@ struct NoteTests {
         }
     }
 
-    @Test("offline: what is here is edited and saved, and sent later; what is not says why it cannot be opened")
+    @Test("offline: downloaded notes are edited and saved, and sent later; a placeholder says why it cannot be opened")
     func offline() async throws {
         try await with { mount in
             try mount.run("cat a.txt; mv \"$STORE\" \"$STORE.away\"")
@@ -160,7 +160,7 @@ struct NoteTests {
         }
     }
 
-    @Test("a download shows how far it is; what is deleted meanwhile can be saved anew")
+    @Test("a download shows its progress; a note deleted meanwhile can be saved again")
     func progressAndDeletion() async throws {
         try await with { mount in
             try Seeding(mount.store).file("large.txt", String(repeating: "0123456789abcde\n", count: 8_000))
@@ -172,7 +172,7 @@ struct NoteTests {
                 try mount.run("rm large.txt")
                 try terminal.until("large.txt", "closed")
                 try terminal.type("x")
-                try terminal.until("the note is gone; ^S saves it anew")
+                try terminal.until("the note is gone; ^S saves it again")
                 try terminal.send("C-s")
                 try terminal.until("normal", "saved")
                 #expect(try mount.run("head -n 1 large.txt") == "0123456789abcde\n")
@@ -183,7 +183,7 @@ struct NoteTests {
     }
 
     @Test(
-        "what is not saved is given up by a second ^Q only, not by one long after; a name that is taken is not overwritten"
+        "only a second ^Q soon after the first discards unsaved text; a taken name is not overwritten"
     )
     func givesUp() async throws {
         try await with { mount in
@@ -202,9 +202,9 @@ struct NoteTests {
                 try terminal.until("typed x", "b.txt *", "closed")
                 for _ in 1...2 {
                     try terminal.send("C-q")
-                    try terminal.until("the note is gone; ^S saves it anew; ^Q again gives up")
+                    try terminal.until("the note is gone; ^S saves it again; ^Q again discards")
                     try terminal.send("Left")
-                    try terminal.until("closed", without: "gives up")
+                    try terminal.until("closed", without: "discards")
                 }
                 try terminal.send("C-s")
                 try terminal.until("b (conflicted", "saved", "normal")
@@ -215,7 +215,7 @@ struct NoteTests {
         }
     }
 
-    @Test("when its terminal goes, or it is to end, what was typed is saved", arguments: ["HUP", "TERM", "terminal"])
+    @Test("on SIGHUP and SIGTERM the typed text is saved", arguments: ["HUP", "TERM", "terminal"])
     func ends(_ how: String) async throws {
         try await with { mount in
             try note(mount, "a.txt") { terminal in
@@ -230,7 +230,7 @@ struct NoteTests {
         }
     }
 
-    @Test("while another holds the document, a save waits, and ^Q does not")
+    @Test("while another program holds the document, a save waits, and ^Q does not")
     func held() async throws {
         try await with { mount in
             try note(mount, "a.txt") { terminal in
@@ -245,7 +245,7 @@ struct NoteTests {
                 try terminal.send("C-q")
                 // (If nothing was typed before the other one had it, there is nothing to be saved.)
                 try waitUntil(20, "it gives up, or ends") {
-                    try terminal.screen().contains("gives up")
+                    try terminal.screen().contains("discards")
                         || FileManager.default.fileExists(atPath: mount.scratch + "/status")
                 }
                 try? terminal.send("C-q")

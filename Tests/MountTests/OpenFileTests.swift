@@ -29,7 +29,7 @@ import Testing
         """
 
     @Test(
-        "as many as the hard limit allows; who asks for more gets EMFILE, and all else goes on",
+        "a program can open as many files as the hard limit allows, then gets EMFILE; everything else goes on",
         arguments: [true, false])
     func limit(passthrough: Bool) async throws {
         let options = MountOptions.with {

@@ -53,7 +53,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("it offers the registered programs, the default first, for what is not here as well, and downloads nothing")
+    @Test("Open In lists the registered programs, the default first, for placeholders too, and downloads nothing")
     func offers() async throws {
         try await withDesktop { mount in
             let listed = try mount.run(
@@ -90,7 +90,9 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("the chosen program gets the document, whole, with annotation and source; others are found by name or path")
+    @Test(
+        "the chosen program gets the whole document, with annotation and source; a program is found by name or path too"
+    )
     func opens() async throws {
         try await withDesktop { mount in
             let told = try mount.run(
@@ -122,7 +124,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("a program that is waited for: its status is the command's, and JSON has it")
+    @Test("with --wait the program's status is the command's, and JSON has it")
     func waits() async throws {
         try await withDesktop { mount in
             let told = try mount.run(
@@ -142,7 +144,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("with no program registered it says that there is nothing to show, and downloads nothing")
+    @Test("without a registered program the command says that there is nothing to show, and downloads nothing")
     func nothing() async throws {
         try await withDesktop { mount in
             let result = try mount.shell(
@@ -158,7 +160,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("a document that cannot be brought is said to be so, and no program is started")
+    @Test("a failed download is reported, and no program is started")
     func downloadFails() async throws {
         try await withDesktop { mount in
             let result = try mount.shell(
@@ -172,7 +174,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("how far a download is, is told while it runs")
+    @Test("the progress of a download is reported")
     func progress() async throws {
         try await withDesktop { mount in
             try Seeding(mount.store).file("long.txt", String(repeating: "0123456789abcde\n", count: 60_000))
@@ -189,7 +191,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("a scoped program sees the document in a folder of its own, until it ends; nothing of the right is left")
+    @Test("a scoped program gets the document in its own folder until it ends; nothing of the right is left")
     func scoped() async throws {
         try await withDesktop { mount in
             let told = try mount.run(
@@ -210,7 +212,7 @@ struct OpenInMountTests {
     }
 
     @Test(
-        "a scope ends when its terminal is closed, or the command is ended; the program goes on",
+        "a scope ends when its terminal is closed or the command is ended; the program goes on",
         arguments: ["HUP", "TERM"])
     func scopedInterrupted(_ signal: String) async throws {
         try await withDesktop { mount in
@@ -229,7 +231,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("a desktop entry that has its program started in a folder that is not there: the folder is named")
+    @Test("a desktop entry whose working directory (Path) does not exist: the error names the folder")
     func startingFolder() async throws {
         try await withDesktop { mount in
             let result = try mount.shell(
@@ -265,7 +267,7 @@ struct OpenInMountTests {
 
         """
 
-    @Test("a program that D-Bus activates is asked over D-Bus, with annotation and source in platform-data")
+    @Test("a program that D-Bus activates is called over D-Bus, with annotation and source in platform-data")
     func bus() async throws {
         try await withDesktop { mount in
             try Seeding(mount.scratch).file("service.py", Self.service)
@@ -296,7 +298,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("a program that needs a terminal gets ours, and one in its own session outlives it")
+    @Test("a program that needs a terminal gets ours; a program in its own session outlives the command")
     func terminals() async throws {
         try await withDesktop { mount in
             let without = try mount.shell(
@@ -329,7 +331,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("what a document is, with its icons, as JSON, and its picture from the desktop's cache unless it is old")
+    @Test("type and icons of a document as JSON, and its picture from the desktop's cache unless it is old")
     func described() async throws {
         try await withDesktop { mount in
             let told = try mount.run(
@@ -375,7 +377,7 @@ struct OpenInMountTests {
         }
     }
 
-    @Test("the picture of a document that is not here is the store's")
+    @Test("the picture of a placeholder is the store's")
     func storesPicture() async throws {
         try await withSandbox(.with { $0.limit = 60 }) { mount in
             let built = String(Sandbox.executable.dropLast("/hydrant".count))
@@ -400,7 +402,7 @@ struct OpenInMountTests {
     }
 
     @Test(
-        "the menu has programs, preview, copy and print; the program in the documentation adds its own, and is as documented"
+        "the menu has programs, preview, copy and print; the program in the documentation adds its own entry"
     )
     func documentedProgram() async throws {
         let root = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()

@@ -121,7 +121,7 @@ struct OperationTests {
         }
     }
 
-    @Test("create with O_EXCL: once, and never over what is there", arguments: Stage.allCases)
+    @Test("create with O_EXCL: once, and never over an existing file", arguments: Stage.allCases)
     func exclusive(_ stage: Stage) async throws {
         try await withScene(stage, seed: Self.seed) { scene in
             let files = scene.files
@@ -159,7 +159,7 @@ struct OperationTests {
         }
     }
 
-    @Test("unlink, and what it refuses", arguments: Stage.allCases)
+    @Test("unlink, and its refusals", arguments: Stage.allCases)
     func unlink(_ stage: Stage) async throws {
         try await withScene(stage, seed: Self.seed) { scene in
             let files = scene.files
@@ -197,7 +197,7 @@ struct OperationTests {
         }
     }
 
-    @Test("rename: what it refuses", arguments: Stage.allCases)
+    @Test("rename: its refusals", arguments: Stage.allCases)
     func renameRefused(_ stage: Stage) async throws {
         try await withScene(stage, seed: Self.seed) { scene in
             let files = scene.files

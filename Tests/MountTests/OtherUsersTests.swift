@@ -30,7 +30,7 @@ struct OtherUsersTests {
         """#
 
     @Test(
-        "an ordinary user's status, retry, conflicts and sync know of his own mounts only; another's is named as such")
+        "an ordinary user's status, retry, conflicts and sync use his own mounts only; another user's mount is named")
     func ownOnly() async throws {
         try await withMount { mount in
             let arguments = [
@@ -73,7 +73,7 @@ struct OtherUsersTests {
         time.sleep(600)
         """#
 
-    @Test("a file system that only says it is one of our scoped folders is not unmounted when a daemon starts")
+    @Test("a file system that only claims to be a scoped folder of ours is not unmounted when a daemon starts")
     func falseScopedFolder() async throws {
         try await withSandbox { mount in
             try Seeding(mount.sandbox.scratch).folder("disk")
@@ -95,7 +95,7 @@ struct OtherUsersTests {
         }
     }
 
-    @Test("a link in the place of a folder above a mount point is not followed by who unmounts")
+    @Test("unmount does not follow a link in the place of a folder above the mount point")
     func linkAbove() async throws {
         try await withMount { mount in
             let name = (mount.sandbox.path as NSString).lastPathComponent

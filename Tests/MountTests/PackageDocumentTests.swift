@@ -67,7 +67,7 @@ struct PackageDocumentTests {
         try mount.statuses(["book.note", "book.note/index", "book.note/pages", "book.note/pages/1"]).map(\.identifier)
     }
 
-    @Test("made, opened and saved; what has not changed is not sent again, and all of it is the same documents")
+    @Test("made, opened and saved: unchanged files are not sent again, and all files stay the same documents")
     func saves() async throws {
         try await making { mount, document in
             #expect(await document.documentState == .normal)
@@ -102,7 +102,7 @@ struct PackageDocumentTests {
         }
     }
 
-    @Test("who coordinates sees all of a save or nothing")
+    @Test("a coordinated reader sees a save whole or not at all")
     func whole() async throws {
         try await making { mount, document in
             let reader = try mount.start(
@@ -123,7 +123,7 @@ struct PackageDocumentTests {
         }
     }
 
-    @Test("others' changes in it are loaded: coordinated or not, and the store's")
+    @Test("changes of others in a package are loaded: coordinated or not, and the store's")
     func follows() async throws {
         try await making { mount, document in
             try mount.sync()
@@ -153,7 +153,8 @@ struct PackageDocumentTests {
     }
 
     @Test(
-        "in conflict: both are there, as folders; mine, theirs", arguments: [Document.KeptVersion.mine, .theirs, .both])
+        "in conflict: both versions are there, as folders; mine, theirs",
+        arguments: [Document.KeptVersion.mine, .theirs, .both])
     func conflict(_ kept: Document.KeptVersion) async throws {
         try await making { mount, document in
             try mount.sync()
@@ -173,7 +174,7 @@ struct PackageDocumentTests {
         }
     }
 
-    @Test("what is not here is not brought to be replaced")
+    @Test("a save replaces files that are placeholders without downloading them")
     func evicted() async throws {
         try await making { mount, document in
             try mount.sync()

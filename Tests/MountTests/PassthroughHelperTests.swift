@@ -43,7 +43,7 @@ struct PassthroughHelperTests {
         }
     }
 
-    @Test("with its capability documents are read and written past the daemon; when it dies they are served by copying")
+    @Test("with the capability, documents bypass the daemon; when the helper dies, the daemon copies")
     func installed() async throws {
         try await run(
             #"""
@@ -86,7 +86,7 @@ struct PassthroughHelperTests {
         }
     }
 
-    @Test("it ends with a daemon that was killed, whose mount says so at once")
+    @Test("the helper ends with a killed daemon, whose mount then fails at once")
     func killed() async throws {
         try await run(
             #"""
@@ -107,7 +107,7 @@ struct PassthroughHelperTests {
         }
     }
 
-    @Test("as a copy leaves it, without its capability, it is not used")
+    @Test("a copy of the helper, which lacks the capability, is not used")
     func notInstalled() async throws {
         try await run(
             #"""
@@ -122,7 +122,7 @@ struct PassthroughHelperTests {
         }
     }
 
-    @Test("its user gets nothing by it that is not his")
+    @Test("the helper gives its user no access beyond his own")
     func attacked() async throws {
         try await withSandbox(.with { $0.limit = 100 }) { mount in
             let result = try mount.sandbox.run(
@@ -132,7 +132,7 @@ struct PassthroughHelperTests {
         }
     }
 
-    @Test("it is not installed where others than root may write, or rename a folder above")
+    @Test("the helper is not installed where users other than root may write, or rename a folder above")
     func foldersOfOthers() async throws {
         try await withSandbox { mount in
             chmod(mount.sandbox.path, 0o755)

@@ -36,7 +36,7 @@ struct PathTests {
         }
     }
 
-    @Test("names that are not UTF-8: of documents, folders, and of where the user is")
+    @Test("names that are not UTF-8: of documents, folders, and the working directory")
     func bytes() async throws {
         let seed: @Sendable (String) throws -> Void = { store in
             let make =
@@ -73,7 +73,7 @@ struct PathTests {
         }
     }
 
-    @Test("{} within an argument is refused, and says how it is done")
+    @Test("{} within an argument is refused, with the right way to write it")
     func words() async throws {
         try await withMount(seed: { try Seeding($0).file("a.txt", "text") }) { mount in
             for command in ["coordinate --read a.txt -- sh -c 'cat {}'", "access x -- cp {} to-{folder}"] {

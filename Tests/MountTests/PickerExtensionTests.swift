@@ -59,7 +59,7 @@ struct PickerExtensionTests {
         }
     }
 
-    @Test("one instance a presentation; it is told mode, types or original, its provider, storage and group")
+    @Test("one instance for each presentation; it gets mode, types or original, its provider, storage and group")
     func presentations() async throws {
         try await Self.run(
             """
@@ -93,7 +93,7 @@ struct PickerExtensionTests {
             """)
     }
 
-    @Test("what the mode does not allow is refused in words, and the picker stays: of each mode")
+    @Test("choices that the mode does not allow are refused with a reason, and the picker stays: for each mode")
     func refusals() async throws {
         try await Self.run(
             """
@@ -148,7 +148,7 @@ struct PickerExtensionTests {
             """)
     }
 
-    @Test("an extension that fails, babbles or dies: the user is told, and can go elsewhere")
+    @Test("an extension that fails, sends garbage or dies: the user is told, and can go elsewhere")
     func broken() async throws {
         try await Self.run(
             """
@@ -177,7 +177,9 @@ struct PickerExtensionTests {
             """)
     }
 
-    @Test("manifests: types and modes decide where it is offered; export alone is a drop box; what is wrong is said")
+    @Test(
+        "manifests: types and modes decide where an extension is offered; export alone is a drop box; mistakes are reported"
+    )
     func manifests() async throws {
         try await Self.run(
             """
@@ -216,7 +218,7 @@ struct PickerExtensionTests {
             """)
     }
 
-    @Test("an extension in Swift: the documents that were changed last, and an inbox")
+    @Test("an extension in Swift: the last changed documents, and an inbox")
     func swift() async throws {
         try await Self.run(
             """

@@ -14,7 +14,7 @@ struct PickerTests {
 
     // MARK: The four modes
 
-    @Test("import: a copy that goes when the program ends, however that ends; the original stays")
+    @Test("import: the copy is removed when the program ends, in any way; the original stays")
     func importing() async throws {
         try await Self.run(
             .usual60,
@@ -65,7 +65,7 @@ struct PickerTests {
             """)
     }
 
-    @Test("open: the document in place, with the right to it, and a reference document in the program's container")
+    @Test("open: the document in place, with a right to it, and a reference document in the program's container")
     func opening() async throws {
         try await Self.run(
             .usual60,
@@ -118,7 +118,7 @@ struct PickerTests {
             """)
     }
 
-    @Test("export: a copy goes where the user says, also into a new folder; the program gets no access to it")
+    @Test("export: a copy goes to the chosen place, also into a new folder; the program gets no access to it")
     func exporting() async throws {
         try await Self.run(
             .usual60,
@@ -155,7 +155,7 @@ struct PickerTests {
             """)
     }
 
-    @Test("move: the original goes only when the copy is safe; the document is edited there from then on")
+    @Test("move: the original is removed only when the copy is safe; from then on the document is edited there")
     func moving() async throws {
         try await Self.run(
             .usual60,
@@ -186,7 +186,7 @@ struct PickerTests {
             """)
     }
 
-    @Test("put away while the store is out of reach, it is safe here: the picker can be closed, and it is sent later")
+    @Test("a document exported while the store is away is safe here: the picker can be closed, and it is sent later")
     func offline() async throws {
         try await withMount(
             .with {
@@ -214,7 +214,7 @@ struct PickerTests {
     }
 
     @Test(
-        "closed while it copies, nothing is left; a name that no store gets, and a folder that cannot be listed, are refused"
+        "closing during a copy leaves nothing; a name that no store gets, and a folder that cannot be listed, are refused"
     )
     func closed() async throws {
         try await withMount(
@@ -252,7 +252,7 @@ struct PickerTests {
     }
 
     @Test(
-        "at the end of standard input what was asked for is still carried out; a restart of the daemon loses no copy's owner"
+        "requests at the end of standard input are still carried out; a daemon's restart keeps the owners of copies"
     )
     func endOfInput() async throws {
         try await Self.run(
@@ -282,7 +282,7 @@ struct PickerTests {
     // MARK: The menu
 
     @Test(
-        "the menu: the domains that fit, in the user's order, some switched off; the one used last is offered directly")
+        "the menu: domains that fit, in the user's order, some switched off; the one used last is offered directly")
     func menu() async throws {
         try await Self.run(
             .usual60,
@@ -338,7 +338,7 @@ struct PickerTests {
 
     // MARK: The standard browser
 
-    @Test("search as you type, types that are greyed and not selectable, errors in words")
+    @Test("search while typing, types greyed and not selectable, errors in words")
     func browsing() async throws {
         try await Self.run(
             .usual60,
@@ -373,7 +373,7 @@ struct PickerTests {
             """)
     }
 
-    @Test("the JSON dialogue: bad lines are said in words, and what cannot be done now as well")
+    @Test("the JSON dialogue: bad lines and actions that are impossible now are reported with a reason")
     func dialogue() async throws {
         try await Self.run(
             .usual60,
@@ -400,7 +400,7 @@ struct PickerTests {
     }
 
     @Test(
-        "a download shows how far it is, can be cancelled, and goes on when the picker is closed; the next one shows it"
+        "a download shows its progress, can be cancelled, and goes on when the picker is closed; the next picker shows it"
     )
     func downloads() async throws {
         try await withMount(
@@ -443,7 +443,7 @@ struct PickerTests {
         }
     }
 
-    @Test("a domain that asks for another password asks in the picker, and goes on")
+    @Test("a domain whose password has changed asks for it in the picker, and goes on")
     func signIn() async throws {
         try await withServer(.apache, .usual) { server in
             try await withSandbox(.with { $0.limit = 90 }) { mount in

@@ -48,7 +48,7 @@ struct PlaceholderTests {
         }
     }
 
-    @Test("status --json is an array of objects with exactly these keys")
+    @Test("status --json is an array of objects with exactly the documented keys")
     func statusKeys() async throws {
         try await withMount(seed: Self.seed) { mount in
             if !StoreKind.usual.hasLinks { try mount.run("ln -s photos/sea.jpg link") }
@@ -71,7 +71,7 @@ struct PlaceholderTests {
         }
     }
 
-    @Test("placeholder, partial, downloaded: what status says of each")
+    @Test("placeholder, partial, downloaded: the states that status shows")
     func states() async throws {
         try await withMount(seed: Self.seed) { mount in
             let before = try mount.status("photos/sea.jpg")

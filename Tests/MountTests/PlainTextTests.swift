@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Passwords without encryption")
 struct PlainTextTests {
-    @Test("domain add, login and mount say that others can read the password, and doctor names it")
+    @Test("domain add, login and mount say that others can read the password, and doctor reports it")
     func warned() async throws {
         try await withSandbox { mount in
             func check(_ result: ChildResult, _ location: SourceLocation = #_sourceLocation) {

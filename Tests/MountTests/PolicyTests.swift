@@ -4,7 +4,7 @@ import MountHarness
 import Testing
 
 /// Which programs may have documents downloaded by opening them.
-@Suite("Who may download")
+@Suite("Download policy")
 struct PolicyTests {
     private static func seed(_ store: String) throws {
         let seeding = Seeding(store)
@@ -33,7 +33,7 @@ struct PolicyTests {
     private static let eagain = "Resource temporarily unavailable"
 
     @Test(
-        "what makes thumbnails or indexes downloads nothing, and reads what is here",
+        "programs that make thumbnails or indexes download nothing, and read downloaded documents",
         arguments: [
             "\"$SCRATCH/tumblerd\"", "\"$SCRATCH/odf-thumbnailer\"", "python3 \"$SCRATCH/baloo_file_extractor\"",
             "\"$SCRATCH/tracker-extract-3-of-somebody\"", "HYDRANT_DOWNLOADS=deny cat",
@@ -58,7 +58,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("the nearest word decides: of the program itself before that of the one that has started it")
+    @Test("the nearest rule decides: the program's own before that of its parent")
     func nearest() async throws {
         try await withPrograms { mount in
             let allowed = try mount.run("HYDRANT_DOWNLOADS=deny sh -c 'HYDRANT_DOWNLOADS=allow cat 1.txt; exit $?'")
@@ -68,7 +68,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("a script is known behind an interpreter's options, and what is no script is not")
+    @Test("a script is recognised behind an interpreter's options, and other arguments are not taken for scripts")
     func scripts() async throws {
         try await withPrograms { mount in
             _ = try mount.run(
@@ -95,7 +95,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("a document of which a part is here is not opened either; who only writes needs nothing")
+    @Test("a partial document cannot be opened either; a program that only writes needs no permission")
     func partial() async throws {
         try await withPrograms(.cached) { mount in
             _ = try mount.run("dd if=large.bin of=/dev/null bs=4096 count=1 status=none")
@@ -108,7 +108,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("a person's rule goes before the built-in ones, at once and over a remount")
+    @Test("a user's rule precedes the built-in ones, at once and over a remount")
     func rules() async throws {
         try await withPrograms { mount in
             let denied = try mount.run("\"$HYDRANT\" policy --deny cat --deny 'x*' \"$MOUNT\"")
@@ -136,7 +136,7 @@ struct PolicyTests {
         }
     }
 
-    @Test("of a program that asks, a person is asked once; his answer holds from then on")
+    @Test("for a program with an ask rule, the user is asked once, and the answer holds")
     func asks() async throws {
         let tools = NSTemporaryDirectory() + "hydrant-notify-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: tools, withIntermediateDirectories: true)

@@ -63,7 +63,9 @@ struct PreviewTests {
         }
     }
 
-    @Test("text and code, CSV as a table, PDF by pages, pictures: of one and of several, downloaded first; nothing raw")
+    @Test(
+        "text and code, CSV as a table, PDF by pages, pictures: one or several, downloaded first; no raw control characters"
+    )
     func shows() async throws {
         try await withDocuments { mount in
             #expect(try mount.status("two.pdf").state == .placeholder)
@@ -95,7 +97,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("it says when it can show nothing, for each, and goes on with the others")
+    @Test("each document without a preview is reported, and the others are shown")
     func nothing() async throws {
         try await withDocuments { mount in
             let result = try mount.hydrant(
@@ -103,7 +105,7 @@ struct PreviewTests {
                     + ["data.bin", "false.txt", "broken.pdf", "notes.txt"].map { mount.mountPoint + "/" + $0 })
             #expect(result.status == 3 && result.stdout.contains("Grüße"), "\(result)")
             #expect(result.stderr.contains("data.bin: there is no preview of application/octet-stream"))
-            #expect(result.stderr.contains("false.txt: is not text, whatever its name says"))
+            #expect(result.stderr.contains("false.txt: is not text, although its name says so"))
             #expect(result.stderr.contains("broken.pdf: cannot be read as PDF"))
             #expect(result.stderr.split(separator: "\n").count == 3 && !result.stderr.contains("\u{1b}"), "\(result)")
             #expect(try mount.status("data.bin").state == .placeholder)
@@ -120,7 +122,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("large documents are shown in part, and that is said")
+    @Test("large documents are shown in part, with a note")
     func bounded() async throws {
         try await withDocuments { mount in
             try mount.run(
@@ -138,7 +140,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("as files for a front end: HTML that runs nothing, pictures of pages, the document itself; JSON says which")
+    @Test("files for a front end: HTML without scripts, pictures of pages, the document itself; JSON names them")
     func files() async throws {
         try await withDocuments { mount in
             let result = try mount.shell(
@@ -168,7 +170,7 @@ struct PreviewTests {
     }
 
     @Test(
-        "files replace those of an earlier preview only, never the document, and who may not read that may not read them"
+        "files replace only those of an earlier preview, never the document; users without access to it cannot read them"
     )
     func ownFiles() async throws {
         try await withDocuments { mount in
@@ -232,7 +234,7 @@ struct PreviewTests {
         """
     }
 
-    @Test("LibreOffice ends with what runs it, and no copy of a document stays", arguments: ["INT", "TERM", "HUP"])
+    @Test("LibreOffice ends with the command, and no copy of a document stays", arguments: ["INT", "TERM", "HUP"])
     func interrupted(_ signal: String) async throws {
         try await withDocuments { mount in
             try mount.run(
@@ -255,7 +257,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("what LibreOffice has no memory for is said")
+    @Test("running out of memory in LibreOffice is reported")
     func memory() async throws {
         try await withDocuments { mount in
             let result = try mount.shell(
@@ -296,7 +298,7 @@ struct PreviewTests {
         }
     }
 
-    @Test("it is read when nobody writes it, and a store that is away is said")
+    @Test("a preview waits for a writer; a store that is away is reported")
     func coordinated() async throws {
         try await withDocuments { mount in
             let told = try mount.run(
@@ -384,7 +386,7 @@ struct OfficePreviewTests {
 
         """#
 
-    @Test("nothing is asked of another machine for a document", .timeLimit(.minutes(20)))
+    @Test("a preview makes no network request for a document's links", .timeLimit(.minutes(20)))
     func fetchesNothing() async throws {
         var options = OfficeSaveTests.options
         options.limit = 400

@@ -71,7 +71,7 @@ struct PrintTests {
         try Seeding(store).file("a.rtf", #"{\rtf1\ansi Hello.\par}"#)
     }
 
-    @Test("a document is downloaded and on its way to the printer when the command ends; JSON has the job")
+    @Test("a document is downloaded and queued at the printer when the command ends; JSON has the job")
     func prints() async throws {
         try await withMount(.with { $0.limit = 120 }, seed: Self.seed) { mount in
             let told = try mount.run(
@@ -98,7 +98,7 @@ struct PrintTests {
         }
     }
 
-    @Test("what cannot be brought is not printed; nor is anything without lp")
+    @Test("a document that cannot be downloaded is not printed; without lp nothing is printed")
     func fails() async throws {
         try await withMount(.with { $0.limit = 90 }, seed: Self.seed) { mount in
             let result = try mount.shell(
@@ -117,7 +117,7 @@ struct PrintTests {
     }
 
     @Test(
-        "what a printer does not know goes through LibreOffice",
+        "formats that printers do not know go through LibreOffice",
         .enabled(if: Office.isInstalled, "soffice and python3-uno are not installed"), .timeLimit(.minutes(20)))
     func office() async throws {
         try await withMount(.with { $0.limit = 300 }, seed: Self.seed) { mount in

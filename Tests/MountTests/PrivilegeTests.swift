@@ -56,7 +56,7 @@ struct PrivilegeTests {
 
     /// The bytes were written before.
     @Test(
-        "cp -p, tar xp and setcap on a copy that is still open: what they set stays, until somebody writes",
+        "cp -p, tar xp and setcap on a copy that is still open: the bits stay until somebody writes",
         arguments: modes)
     func setOnACopy(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
@@ -85,7 +85,7 @@ struct PrivilegeTests {
         }
     }
 
-    @Test("so do a user's fallocate and copy_file_range", arguments: modes)
+    @Test("a user's fallocate and copy_file_range clear setuid and setgid as well", arguments: modes)
     func byUserRanges(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             let shown = try Self.python(
@@ -103,7 +103,7 @@ struct PrivilegeTests {
         }
     }
 
-    @Test("root keeps them when it writes and truncates, and clears them with chown", arguments: modes)
+    @Test("root's writes and truncates keep the bits, root's chown clears them", arguments: modes)
     func byRoot(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             let shown = try Self.python(
@@ -124,7 +124,7 @@ struct PrivilegeTests {
         }
     }
 
-    @Test("a file that was open for writing before chmod u+s", arguments: modes)
+    @Test("a file that was open for writing before chmod u+s loses the bit at the next write", arguments: modes)
     func openBefore(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             let shown = try Self.python(
@@ -163,7 +163,7 @@ struct PrivilegeTests {
         }
     }
 
-    @Test("capabilities: kept by chmod, rename and reading, gone after any write, root's too", arguments: modes)
+    @Test("capabilities: kept by chmod, rename and reading, cleared by any write, also root's", arguments: modes)
     func capabilities(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             let shown = try Self.python(
@@ -202,7 +202,7 @@ struct PrivilegeTests {
         }
     }
 
-    @Test("a setgid folder gives its group on; a user's setgid outside his group does not stay")
+    @Test("a setgid folder passes on its group; a user cannot keep setgid for a group that is not his")
     func setgid() async throws {
         try await withMount(Self.modes[0]) { mount in
             let shown = try Self.python(

@@ -4,7 +4,7 @@ import Testing
 
 /// Programs without a person in front of them: they replace the document, by renaming another file over it,
 /// or by removing it and writing it again.
-@Suite("Programs save: one change of the document, whichever way it is replaced")
+@Suite("Programs save: one change of the document, for each way to replace it")
 struct ProgramSaveTests {
     static let original = ProgramSave.letter
     static let new = "This is new.\n"
@@ -91,7 +91,7 @@ struct ProgramSaveTests {
 
     // Their old bytes are only in the store when the new ones are to go there.
     @Test(
-        "a backup of a document that is not downloaded: nothing is lost",
+        "a backup of a placeholder: nothing is lost",
         arguments: [
             "cp -b \"$SCRATCH/s/letter.txt\" letter.txt", "rsync -ab \"$SCRATCH/s/\" .",
             "gio save --backup letter.txt < \"$SCRATCH/s/letter.txt\"",
@@ -113,7 +113,7 @@ struct ProgramSaveTests {
         }
     }
 
-    @Test("a document that is opened for writing and closed as it was is not uploaded")
+    @Test("a document opened for writing and closed unchanged is not uploaded")
     func unwritten() async throws {
         try await withMount(ProgramSave.options, seed: ProgramSave.seed) { mount in
             let before = try mount.status("letter.txt")
@@ -125,7 +125,7 @@ struct ProgramSaveTests {
         }
     }
 
-    @Test("a document removed and not written again is deleted, after the time a save may take")
+    @Test("a document removed and not written again is deleted, after the settle time")
     func removed() async throws {
         try await withMount(ProgramSave.options, seed: ProgramSave.seed) { mount in
             try mount.run("rm letter.txt; mv other.txt another.txt")

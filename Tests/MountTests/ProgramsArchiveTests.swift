@@ -4,7 +4,7 @@ import Testing
 /// Whole trees in and out of the mount, and archives of them in it.
 @Suite("Programs: rsync, tar, zip")
 struct ProgramsArchiveTests {
-    @Test("rsync: in, again after changes in each of its ways, and out", arguments: ProgramsWorkload.modes)
+    @Test("rsync: into the mount, again after each kind of change, and out of it", arguments: ProgramsWorkload.modes)
     func rsync(_ options: MountOptions) async throws {
         try await ProgramsWorkload(
             prepare: ProgramsWorkload.tree + "touch \"source/no text \"$'\\377'",
@@ -31,7 +31,7 @@ struct ProgramsArchiveTests {
     }
 
     @Test(
-        "tar: created, appended, updated, deleted from, sparse, incremental, taken out",
+        "tar: created, appended, updated, deleted from, sparse, incremental, extracted",
         arguments: ProgramsWorkload.modes)
     func tar(_ options: MountOptions) async throws {
         try await ProgramsWorkload(

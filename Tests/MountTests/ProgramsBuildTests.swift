@@ -42,7 +42,7 @@ struct ProgramsBuildTests {
         """
 
     @Test(
-        "make: a C project is built, cleaned, changed, built again; what is up to date stays so over a remount, unread",
+        "make: a C project is built, cleaned, changed, built again; up-to-date targets stay so over a remount, without a read",
         arguments: ProgramsWorkload.modes)
     func make(_ options: MountOptions) async throws {
         try await ProgramsWorkload(

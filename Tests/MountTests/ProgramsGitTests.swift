@@ -31,7 +31,7 @@ struct ProgramsGitTests {
         """
 
     @Test(
-        "clone, checkout, commit, merge, rebase, stash, gc, push; the working tree is clean after a remount, unread",
+        "clone, checkout, commit, merge, rebase, stash, gc, push; the working tree is clean after a remount, without a read",
         arguments: ProgramsWorkload.modes)
     func repository(_ options: MountOptions) async throws {
         try await ProgramsWorkload(

@@ -57,7 +57,9 @@ struct ProgramsStressTests {
             environment: mount.environment, limit: 60)
     }
 
-    @Test("each checks what it does; the daemon lives, what it removed is gone in the store", arguments: families)
+    @Test(
+        "each stressor verifies its results; the daemon lives, and removed files are gone in the store",
+        arguments: families)
     func verified(_ family: Family) async throws {
         try await withMount(.with { $0.limit = 300 }) { mount in
             let daemon = try mount.daemonPID()
@@ -77,7 +79,7 @@ struct ProgramsStressTests {
 
     // What is left over then is of all kinds, and some of it was being written.
     @Test(
-        "all of them at once are killed: what they leave is in the store, and again when nothing is here",
+        "all stressors at once are killed: their files are in the store, and can be read again when nothing is downloaded",
         arguments: families)
     func killed(_ family: Family) async throws {
         try await withMount(.with { $0.limit = 300 }) { mount in

@@ -7,7 +7,7 @@ import WebDAVHarness
 /// Queries whose program, or whose daemon, does not do its part.
 @Suite("Metadata queries in trouble")
 struct QueryTroubleTests {
-    @Test("a query ends with its program, and however many there are, they keep nobody from anything")
+    @Test("a query ends with its program, and many queries do not block other requests")
     func abandoned() async throws {
         // (Names on which patterns take long.)
         let names = (0..<4_000).map { String(repeating: "name ", count: 20) + "\($0)" }
@@ -33,7 +33,7 @@ struct QueryTroubleTests {
         }
     }
 
-    @Test("the daemon that hangs is said, and what others have is shown")
+    @Test("a daemon that hangs is reported, and other domains' results are shown")
     func hanging() async throws {
         try await withMount(
             .with { $0.limit = 60 }, seed: { try Seeding($0).file("report.txt", "") }
@@ -54,7 +54,7 @@ struct QueryTroubleTests {
         }
     }
 
-    @Test("changes are gathered for the interval each time, not only until the first has passed")
+    @Test("changes are gathered for the interval each time, not only the first time")
     func intervals() async throws {
         try await withMount(seed: { try Seeding($0).file("report.txt", "") }) { mount in
             let shown = try mount.run(
@@ -102,7 +102,7 @@ struct QueryTroubleTests {
         }
     }
 
-    @Test("from a sign-out on nothing is found, by queries that are running either")
+    @Test("after a sign-out queries find nothing, running ones included")
     func signOut() async throws {
         var options = ServerOptions()
         options.wantsPassword = true
@@ -128,7 +128,7 @@ struct QueryTroubleTests {
         }
     }
 
-    @Test("a “not” that looks like an option is said to be one")
+    @Test("a negated term that looks like an option gets a hint")
     func notAnOption() async throws {
         try await withMount(seed: { try Seeding($0).file("report.txt", "") }) { mount in
             let wrong = try mount.hydrant(["find", "-name:report", "--in", mount.mountPoint])
@@ -141,7 +141,7 @@ struct QueryTroubleTests {
         }
     }
 
-    @Test("texts in whatever script are found, markup that never ends is read, and what is gone is not counted")
+    @Test("texts in any script are found, endless markup is read, and deleted documents are not counted")
     func texts() async throws {
         try await withMount(.with { $0.limit = 90 }) { mount in
             func until(_ words: String, _ wanted: String) throws {

@@ -33,7 +33,7 @@ struct RangeTests {
     }
 
     @Test(
-        "the reader has its first bytes while the rest still comes, and then all of them",
+        "the reader gets its first bytes while the rest is still being downloaded, and then all of them",
         arguments: [MountOptions(), .cached])
     func firstBytes(_ options: MountOptions) async throws {
         var options = options
@@ -83,7 +83,7 @@ struct RangeTests {
         }
     }
 
-    @Test("a reader far into the document does not wait for what is before it")
+    @Test("a reader far into the document does not wait for the bytes before")
     func farAhead() async throws {
         try await withMount(seed: Self.seed) { mount in
             let shown = try mount.run("dd if=large bs=64k skip=4800 count=1 status=none | sha256sum")
@@ -93,7 +93,7 @@ struct RangeTests {
         }
     }
 
-    @Test("when the document is closed, nothing more of it comes")
+    @Test("closing the document stops the download")
     func closing() async throws {
         // So slow that the document is closed long before all of it could be here.
         try await withMount(.with { $0.arguments = ["--limit-download", "16M"] }, seed: Self.seed) { mount in
@@ -113,7 +113,7 @@ struct RangeTests {
         }
     }
 
-    @Test("what was downloaded stays over a restart, and is not asked for again")
+    @Test("downloaded ranges survive a restart, and are not requested again")
     func partialSurvives() async throws {
         try await withMount(seed: Self.seed) { mount in
             try mount.run("head -c 100000 large >/dev/null")

@@ -44,7 +44,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("a document that may not be changed: said with cause and remedy, saved, discarded")
+    @Test("a document that may not be changed: reported with cause and remedy, saved, discarded")
     func permission() async throws {
         try await Self.withStore { mount in
             try Self.attribute(mount, "+i", "doc.txt")
@@ -77,7 +77,8 @@ struct RefusalTests {
         }
     }
 
-    @Test("retry: still refused is status 75 and a line; taken as soon as the store takes it")
+    @Test(
+        "retry: a change that is still refused gives status 75 and a line; it is sent as soon as the store accepts it")
     func retry() async throws {
         try await Self.withStore { mount in
             try Self.remount(mount, "ro")
@@ -96,7 +97,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("a full store: what was made goes, with all that is in it")
+    @Test("a full store: discarding a document made here deletes it, and the other changes are sent")
     func full() async throws {
         try await Self.withStore(size: "1m") { mount in
             try mount.run(
@@ -114,7 +115,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("a deletion and a move that are refused are taken back, and what they were shows again")
+    @Test("a refused deletion and a refused move are undone, and their items are shown again")
     func deletionAndMove() async throws {
         try await Self.withStore { mount in
             let inode = try mount.run("stat -c %i folder/one.txt")
@@ -135,7 +136,7 @@ struct RefusalTests {
     }
 
     @Test(
-        "a program that reads it goes on with what it opened; one that writes it is in the way",
+        "a program that reads keeps its open version; a program that writes prevents the discard",
         arguments: [true, false])
     func opened(_ writes: Bool) async throws {
         try await Self.withStore { mount in
@@ -160,7 +161,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("at a terminal it asks; anything but yes changes nothing")
+    @Test("on a terminal discard asks; any answer but yes changes nothing")
     func asks() async throws {
         try await Self.withStore { mount in
             try Self.attribute(mount, "+i", "doc.txt")
@@ -176,12 +177,12 @@ struct RefusalTests {
         }
     }
 
-    @Test("what cannot be given up is refused in one line, and nothing changes")
+    @Test("discards that are not possible are refused in one line, and nothing changes")
     func nothing() async throws {
         try await Self.withStore(.lateUploads) { mount in
             try mount.run("echo more >> doc.txt; echo x > 'backup~'")
             for (path, text) in [
-                ("folder/one.txt", "no change"), ("none", "has no local change"), ("backup~", "this machine only"),
+                ("folder/one.txt", "no change"), ("none", "no such item"), ("backup~", "this machine only"),
                 ("folder", "no change of its own"), ("", "top folder"),
             ] {
                 let result = try mount.hydrant(
@@ -195,7 +196,7 @@ struct RefusalTests {
 
     // MARK: Save
 
-    @Test("save downloads what is not here, keeps date and mode, and overwrites nothing")
+    @Test("save downloads placeholders, keeps date and mode, and overwrites nothing")
     func save() async throws {
         try await withMount(.lateUploads) {
             try Seeding($0).file("large.bin", noise(2_000_000), modified: 1_700_000_000)
@@ -232,7 +233,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("save of what cannot be downloaded says so, and leaves nothing behind")
+    @Test("save of a document that cannot be downloaded says so, and leaves nothing behind")
     func saveAway() async throws {
         try await withMount {
             try Seeding($0).file("doc.txt", "text\n")

@@ -40,7 +40,7 @@ struct RepositorySaveTests {
         }
     }
 
-    @Test("git's objects are one document each, never under their temporary names; nor are its locks")
+    @Test("each git object is one document, and its temporary names and locks never reach the store")
     func gitNames() async throws {
         try await withMount(ProgramSave.options, seed: ProgramSave.seed) { mount in
             try mount.run(
@@ -95,7 +95,7 @@ struct RepositorySaveTests {
         }
     }
 
-    @Test("a database is uploaded when its journal is gone, not before", arguments: ["delete", "wal"])
+    @Test("a database is uploaded after its journal is removed, not before", arguments: ["delete", "wal"])
     func openDatabase(_ journal: String) async throws {
         try await Self.withDatabase(journal) { mount, before in
             // In a transaction that has spilled into the file: the database alone is not whole.

@@ -64,7 +64,7 @@ struct RescueTests {
         return result.stdout
     }
 
-    @Test("kill -9, the catalog gone: every byte that was closed is there, under its name", arguments: late)
+    @Test("kill -9, the catalog gone: every closed byte is rescued, under its name", arguments: late)
     func everything(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run(
@@ -136,7 +136,7 @@ struct RescueTests {
         }
     }
 
-    @Test("what the store has confirmed is not rescued, what was changed after it is", arguments: late)
+    @Test("documents that the store has confirmed are not rescued; later changes are", arguments: late)
     func afterSync(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run("echo new > new.txt; echo more >> whole.txt; echo more >> renamed.txt")
@@ -150,7 +150,7 @@ struct RescueTests {
         }
     }
 
-    @Test("nothing modified: it says so; --all takes what is whole")
+    @Test("nothing modified: rescue says so; --all copies whole files")
     func nothing() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             try mount.run("cat untouched.txt; head -c 10 partial.bin > /dev/null")
@@ -185,7 +185,7 @@ struct RescueTests {
         }
     }
 
-    @Test("a catalog that can be read helps: new folder names, and what has no label")
+    @Test("a readable catalog helps: new folder names, and documents without a label")
     func withCatalog() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             try mount.run(
@@ -210,7 +210,7 @@ struct RescueTests {
         }
     }
 
-    @Test("a damaged catalog: mount and doctor name rescue, which goes by the labels")
+    @Test("a damaged catalog: mount and doctor name rescue, which uses the labels")
     func damaged() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             try mount.run("echo new > new.txt; cat whole.txt; echo more >> whole.txt")
@@ -229,7 +229,7 @@ struct RescueTests {
         }
     }
 
-    @Test("a label is not trusted: nothing is written outside the target, nothing over anything")
+    @Test("labels are not trusted: nothing is written outside the target, and nothing is overwritten")
     func hostile() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             try mount.run("for n in 1 2 3 4 5 6 7 8; do echo file $n > doc$n; done")
@@ -265,7 +265,7 @@ struct RescueTests {
         }
     }
 
-    @Test("refused: while a daemon has it, into a full directory or the state itself, what is no state directory")
+    @Test("refused: while a daemon uses it, into a full directory or the state itself, and without a state directory")
     func refusals() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             func refused(_ state: String, _ target: String, _ text: String) throws {

@@ -29,7 +29,7 @@ struct RestartTests {
         return before
     }
 
-    @Test("the store goes while it is mounted: everything stays as it was, changes wait", arguments: modes)
+    @Test("the store disappears while mounted: everything stays unchanged, changes wait", arguments: modes)
     func storeGoes(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let before = try Self.prepare(mount)
@@ -70,7 +70,7 @@ struct RestartTests {
     }
 
     @Test(
-        "mounted while the store is not there: refused, and nothing is forgotten",
+        "mounted without the store: refused, and nothing is forgotten",
         .notOverWebDAV("a server that is away is mounted all the same: folderGone()"), arguments: modes)
     func storeGone(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
@@ -103,7 +103,7 @@ struct RestartTests {
         }
     }
 
-    @Test("a listing after a restart asks the provider for no folder before it answers", arguments: modes)
+    @Test("a listing after a restart answers before it asks the provider", arguments: modes)
     func fromCatalog(_ options: MountOptions) async throws {
         try await withHangingStore(options, seed: Self.seed, prepare: "find . >/dev/null; cat 'folder 2/doc 2'") {
             mount, lower in

@@ -44,7 +44,7 @@ struct SaveTests {
         }
     }
 
-    @Test("no program ever sees a temporary file of sed's in the store")
+    @Test("no program ever sees sed's temporary file in the store")
     func noTemporary() async throws {
         try await withMount(.with { $0.settle = 1 }, seed: Self.seed) { mount in
             // Writes down every name that appears in the store.
@@ -124,7 +124,7 @@ struct SaveTests {
         }
     }
 
-    @Test("a document that is written for a long time is uploaded once, when it is closed")
+    @Test("a document written for a long time is uploaded once, at close")
     func onceAtClose() async throws {
         try await withMount(.with { $0.settle = 0.2 }, seed: Self.seed) { mount in
             let writer = try mount.start(

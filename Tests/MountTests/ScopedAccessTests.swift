@@ -44,7 +44,7 @@ struct ScopedAccessTests {
 
     // MARK: In a sandbox
 
-    @Test("bubblewrap: in the sandbox it reads, saves, renames its temporary file over it; the rest is not there")
+    @Test("bubblewrap: the sandbox can read, save, and rename a temporary file over the document; it has nothing else")
     func bubblewrap() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -74,7 +74,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("after stop nothing is there, for whoever is still in the sandbox as well; what was written is kept")
+    @Test("after stop the item is gone for processes still in the sandbox as well; written contents are kept")
     func afterStop() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -119,7 +119,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("a right to read shows it read-only; whoever has one to a folder sees what is in it, and can save there")
+    @Test("a right to read shows the item read-only; a right to a folder shows its contents, and allows saving there")
     func kinds() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let reader = try bookmark(mount, "a.txt", "--grant read")
@@ -144,7 +144,7 @@ struct ScopedAccessTests {
     }
 
     @Test(
-        "what both see is the same at once: who writes in the mount, who writes in the sandbox",
+        "both sides see the same at once: writes in the mount, writes in the sandbox",
         arguments: [true, false])
     func coherence(passthrough: Bool) async throws {
         try await withMount(.with { $0.passthrough = passthrough }, seed: FileCoordinatorTests.seed) { mount in
@@ -175,7 +175,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("renamed, moved and deleted meanwhile, it goes along")
+    @Test("the scoped item follows renames, moves and deletion in the mount")
     func goesAlong() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -196,7 +196,7 @@ struct ScopedAccessTests {
     }
 
     @Test(
-        "put aside, for however long, and then replaced: the document is changed, and its old contents are the backup's"
+        "put aside for any time, and then replaced: the document is changed, and its old contents become the backup"
     )
     func putAside() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
@@ -241,7 +241,7 @@ struct ScopedAccessTests {
     }
 
     @Test(
-        "nothing of the store goes with the scope: not into folders made there, not out of a granted folder, not by a link"
+        "items of the store are not removed with the scope, nor moved into folders made there or out of a granted folder"
     )
     func keeping() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
@@ -273,7 +273,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("who knows the document by an earlier name still means it; what others put under its name is not it")
+    @Test("the document's earlier names still lead to it; another item under its name does not")
     func names() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             try mount.run("echo x > a.txt-journal; echo y > folder-wal; \"$HYDRANT\" sync \"$MOUNT\"")
@@ -303,7 +303,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("perl -i with a backup reads the old while it writes the new; cut off in it, the old version is kept")
+    @Test("perl -i with a backup reads the old contents while it writes the new; when cut off, the old version is kept")
     func cutOff() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -340,7 +340,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("appended to from both sides, line after line, no line is lost")
+    @Test("appended from both sides, line after line, no line is lost")
     func appending() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -354,7 +354,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("editors save in it: vim with its backups, emacs, nano; sqlite; what they leave beside it goes")
+    @Test("editors save in the scoped folder: vim with backups, emacs, nano; sqlite; their leftover files are removed")
     func editors() async throws {
         try await withMount(.with { $0.limit = 90 }, seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -389,14 +389,14 @@ struct ScopedAccessTests {
 
     // MARK: Whose it is
 
-    @Test("for whom, until when: another program, a time that has passed and a right that was taken back are refused")
+    @Test("limits of a right: another program, an expired right and a revoked one are refused")
     func rights() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
             let cat = try bookmark(mount, "a.txt", "--grant read --for cat")
             #expect(try mount.run("\"$HYDRANT\" access \(cat) -- cat {}") == "first\n")
             let other = try mount.hydrant(["access", cat, "--", "head", "{}"])
             #expect(other.status == 1)
-            #expect(other.stderr.contains("is granted to /"), "\(other.stderr)")
+            #expect(other.stderr.contains("only /"), "\(other.stderr)")
             // Another program that says it is that one: the kernel knows better.
             let python = try mount.python(
                 """
@@ -419,7 +419,7 @@ struct ScopedAccessTests {
             let held = try mount.shell(
                 "\"$HYDRANT\" access \(short) -- sh -c 'while cat \"$0\"; do sleep 0.1; done; exit 3' {}", limit: 20)
             #expect(held.status != 0 && held.stdout.contains("second"))
-            #expect(held.stderr.contains("the time of the grant is over"), "\(held.stderr)")
+            #expect(held.stderr.contains("the right has expired"), "\(held.stderr)")
             let late = try mount.hydrant(["access", short, "--", "true"])
             #expect(late.status == 1)
 
@@ -436,7 +436,7 @@ struct ScopedAccessTests {
             #expect(revoked.status == 0, "\(revoked.stderr)")
             let end = running.wait(limit: 10)
             #expect(end.stdout.hasSuffix("gone\n"))
-            #expect(end.stderr.contains("the grant was revoked"), "\(end.stderr)")
+            #expect(end.stderr.contains("the right was revoked"), "\(end.stderr)")
             #expect(try mount.hydrant(["access", loose, "--", "true"]).status == 1)
             // The bookmark itself still names the document.
             let found = try mount.hydrant(["bookmark", "resolve", loose])
@@ -447,7 +447,7 @@ struct ScopedAccessTests {
         }
     }
 
-    @Test("rights are kept over a restart; what a killed daemon left goes, and a document that was put aside is back")
+    @Test("rights survive a restart; leftovers of a killed daemon are removed, and a document put aside is back")
     func restart() async throws {
         try await withMount(.with { $0.limit = 60 }, seed: FileCoordinatorTests.seed) { mount in
             let bookmark = try bookmark(mount, "a.txt")
@@ -480,7 +480,9 @@ struct ScopedAccessTests {
 
     // MARK: In Swift
 
-    @Test("counted: it is there until as many stops as starts; as text the URL is a path without a right")
+    @Test(
+        "accesses are counted: the item is there until as many stops as starts; as text the URL is a path without a right"
+    )
     func counted() async throws {
         try await FileCoordinatorTests.withDomain { mount in
             let made = try await Bookmark.make(

@@ -90,7 +90,7 @@ struct ScriptTests {
         }
     }
 
-    @Test("a script in the mount is run from it")
+    @Test("a script in the mount can be run")
     func execute() async throws {
         try await withMount(seed: Self.seed) { mount in
             let text = try mount.run(
@@ -99,7 +99,9 @@ struct ScriptTests {
         }
     }
 
-    @Test("an unlinked file stays readable and writable for who has it open", arguments: [MountOptions(), .cached])
+    @Test(
+        "an unlinked file stays readable and writable for programs that have it open",
+        arguments: [MountOptions(), .cached])
     func unlinkedOpen(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let text = try mount.run(
@@ -117,7 +119,7 @@ struct ScriptTests {
     }
 
     @Test(
-        "an unlinked placeholder stays readable for who has it open",
+        "an unlinked placeholder stays readable for programs that have it open",
         arguments: [MountOptions(), .cached, .lateUploads])
     func unlinkedPlaceholder(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in

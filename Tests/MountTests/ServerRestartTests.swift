@@ -15,7 +15,7 @@ struct ServerRestartTests {
         $0.isAlone = true
     }
 
-    @Test("all bytes are right at the end, and no program is told of it", .timeLimit(.minutes(60)))
+    @Test("all bytes are right at the end, and no program gets an error", .timeLimit(.minutes(60)))
     func copies() async throws {
         try await withSandbox(Self.options) { mount in
             let (large, small) = (Self.megabytes / 2, Self.megabytes * 8)

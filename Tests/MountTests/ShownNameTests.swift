@@ -9,7 +9,7 @@ struct ShownNameTests {
     static let name = "a\u{1b}[2J\u{9b}1m\neverything is in the store\r\u{202e}.txt"
     static let shown = "a\\x1b[2J\\x9b1m\\neverything is in the store\\r\\u{202e}.txt"
 
-    @Test("nor does a name of the characters that stand for bytes in a path: they become none of those")
+    @Test("characters that stand for bytes in a path are escaped in a name, and not taken for those bytes")
     func charactersForBytes() async throws {
         let name = "b\u{10fe1b}\u{10fe5b}2J\u{10fe0a}x\u{10fec2}\u{10fe9b}1m"
         try await withMount { store in
@@ -36,7 +36,7 @@ struct ShownNameTests {
             sourceLocation: location)
     }
 
-    @Test("status, download, evict, events, errors, the log and what is pending show them escaped; JSON has them whole")
+    @Test("status, download, evict, events, errors, log and pending changes show names escaped; JSON has them whole")
     func shown() async throws {
         let options = MountOptions.with {
             $0.arguments = ["--log-level", "trace"]

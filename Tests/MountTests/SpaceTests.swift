@@ -18,7 +18,7 @@ struct SpaceTests {
         mount.hookCalls().filter { $0.hook == .startProvidingItem }.compactMap(\.range)
     }
 
-    @Test("fallocate: grow, keep the size, zero, punch; what is refused", arguments: modes)
+    @Test("fallocate: grow, keep the size, zero, punch; its refusals", arguments: modes)
     func allocate(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let shown = try mount.run(
@@ -49,7 +49,7 @@ struct SpaceTests {
         }
     }
 
-    @Test("a hole punched into a placeholder: nothing of it is downloaded, the rest is kept", arguments: modes)
+    @Test("a hole punched into a placeholder: no byte of the hole is downloaded, the rest is kept", arguments: modes)
     func punch(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let shown = try mount.python(
@@ -107,7 +107,7 @@ struct SpaceTests {
         }
     }
 
-    @Test("cp --reflink, cp --sparse and tar -S take a placeholder as the data that it is", arguments: modes)
+    @Test("cp --reflink, cp --sparse and tar -S take a placeholder for data", arguments: modes)
     func programs(_ options: MountOptions) async throws {
         try await withMount(options) { store in
             for name in ["one", "two", "three"] { try Seeding(store).file(name, noise(Self.size)) }
@@ -144,7 +144,8 @@ struct SpaceTests {
     }
 
     /// On a disk whose files may be as large as any.
-    @Test("more than 8 PiB is refused as by a disk; what is written past us breaks nothing", arguments: modes)
+    @Test(
+        "more than 8 PiB is refused as by a disk; larger files written by passthrough break nothing", arguments: modes)
     func tooLarge(_ options: MountOptions) async throws {
         try await withSandbox(
             .with {
@@ -183,7 +184,7 @@ struct SpaceTests {
         }
     }
 
-    @Test("at 5 GiB of a placeholder: only what is read there is downloaded", arguments: modes)
+    @Test("at 5 GiB of a placeholder: only the bytes read are downloaded", arguments: modes)
     func farOffset(_ options: MountOptions) async throws {
         try await withMount(options) { store in
             try Seeding(store).file("huge", "begin")
@@ -204,7 +205,7 @@ struct SpaceTests {
         }
     }
 
-    @Test("written at 5 GiB and read back; what is between are zeros", arguments: modes)
+    @Test("written at 5 GiB and read back; the bytes before are zeros", arguments: modes)
     func farWrite(_ options: MountOptions) async throws {
         try await withMount(
             .with {

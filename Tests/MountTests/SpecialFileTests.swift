@@ -54,7 +54,9 @@ struct SpecialFileTests {
         }
     }
 
-    @Test("they stay over a remount, can be renamed and linked, and go with their folder", arguments: modes)
+    @Test(
+        "special files survive a remount, can be renamed and linked, and are removed with their folder",
+        arguments: modes)
     func remount(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             try mount.python(

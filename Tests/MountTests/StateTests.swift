@@ -66,7 +66,7 @@ struct StateTests {
     }
 
     @Test(
-        "inode numbers, identifiers and what is downloaded stay over a remount, also after kill -9",
+        "inode numbers, identifiers and downloaded bytes survive a remount, also after kill -9",
         arguments: [false, true])
     func inodes(_ isKilled: Bool) async throws {
         try await withMount { store in
@@ -86,7 +86,7 @@ struct StateTests {
         }
     }
 
-    @Test("what changed in the store while nothing was mounted shows after the next mount")
+    @Test("changes in the store while nothing was mounted show after the next mount")
     func changedMeanwhile() async throws {
         try await withMount { store in
             try Seeding(store).file("edited.txt", "old\n")

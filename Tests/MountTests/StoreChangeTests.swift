@@ -75,7 +75,7 @@ struct StoreChangeTests {
     }
 
     @Test(
-        "another change time with the same contents: nothing is downloaded anew, nor kept twice",
+        "another change time with the same contents: nothing is downloaded again, nor kept twice",
         .notOverWebDAV("Apache's entity tags are made of size and date, which are as before"))
     func touched() async throws {
         // Of the file that is "$f".
@@ -180,7 +180,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("ls by another process shows it too, not only the file that is asked for")
+    @Test("ls by another process shows the change too, not only a stat of the file")
     func listed() async throws {
         try await withMount(.with { $0.isAlone = true }, seed: Self.seed) { mount in
             try mount.run("ls -l >/dev/null")
@@ -191,7 +191,9 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("whoever has it open keeps reading the old version; a fresh open has the new one", arguments: options)
+    @Test(
+        "a program that has the document open keeps reading the old version; a new open gets the new one",
+        arguments: options)
     func openReader(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let files = RealFileSystem(root: mount.mountPoint)
@@ -237,7 +239,7 @@ struct StoreChangeTests {
         try mount.requireSameAsStore()
     }
 
-    @Test("a hundred changes in a row: the last one shows, no stale byte in between", arguments: options)
+    @Test("a hundred changes in a row: the last one shows, without a stale byte", arguments: options)
     func neverStale(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try Self.replaceOften(mount) { error in
@@ -272,7 +274,7 @@ struct StoreChangeTests {
         }
     }
 
-    @Test("nor when it is replaced faster than the mount can follow", arguments: options)
+    @Test("a document that is replaced faster than the mount can follow is never absent", arguments: options)
     func neverAbsentWhenFast(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             var vanished = 0

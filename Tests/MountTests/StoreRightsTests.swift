@@ -3,7 +3,7 @@ import MountHarness
 import Testing
 
 /// A directory that root mounts for others, and file systems that are mounted in it.
-@Suite("What a directory's files may and its file systems can")
+@Suite("Rights of a directory's files, and limits of its file systems")
 struct StoreRightsTests {
     private static func run(_ script: String, _ mount: MountedStore) throws -> ChildResult {
         let prelude = #"""
@@ -23,7 +23,7 @@ struct StoreRightsTests {
             environment: mount.environment, limit: 50)
     }
 
-    @Test("a user's setuid file is none in the store of root's, however it gets there; root's own is")
+    @Test("a user cannot make a setuid file in root's store by any way; root's own setuid files work")
     func setuid() async throws {
         try await withSandbox { mount in
             let result = try Self.run(
@@ -69,7 +69,7 @@ struct StoreRightsTests {
         }
     }
 
-    @Test("mv into a file system that is mounted in the store copies, and what it moves arrives")
+    @Test("mv into a file system that is mounted in the store copies, and the moved items arrive")
     func volumes() async throws {
         try await withSandbox { mount in
             let result = try Self.run(

@@ -61,7 +61,7 @@ struct StoreUserTests {
         return try mount.sandbox.run(arguments, environment: mount.environment, limit: 60)
     }
 
-    @Test("the mode shows it, programs are refused, and a change of it in the store is seen")
+    @Test("the mode shows the denied access, programs are refused, and a change of the mode in the store is seen")
     func capabilities() async throws {
         try await withSandbox { mount in
             let result = try Self.run(Self.script, mount)

@@ -107,7 +107,7 @@ struct TerminalPickerTests {
         }
     }
 
-    @Test("a download with its progress is cancelled by a key; Esc closes the picker, exit 1")
+    @Test("a key cancels a download that shows progress; Esc closes the picker, exit 1")
     func download() async throws {
         try await withWork { mount in
             _ = try mount.hydrant(["limit", "--download", "1K", mount.mountPoint])
@@ -134,7 +134,7 @@ struct TerminalPickerTests {
         }
     }
 
-    @Test("in 40 columns the names are there, and in 20 as well")
+    @Test("names are readable in 40 columns, and in 20 as well")
     func narrow() async throws {
         try await withWork { mount in
             try mount.run("cat Notes.md >/dev/null")
@@ -184,7 +184,7 @@ struct TerminalPickerTests {
         }
     }
 
-    @Test("the menu of places; a password is asked for, and not shown")
+    @Test("the menu of places; the picker asks for a password, and does not show it")
     func menuAndPassword() async throws {
         try await withServer(.apache, .usual) { server in
             try await withWork { mount in
@@ -233,7 +233,7 @@ struct TerminalPickerTests {
         }
     }
 
-    @Test("without a terminal it says so")
+    @Test("without a terminal the picker says so")
     func noTerminal() async throws {
         try await withWork { mount in
             let result = try mount.shell("set +e; setsid \"$HYDRANT\" pick --mode open < /dev/null; echo $?")

@@ -59,7 +59,7 @@ struct ThumbnailTests {
 
     // MARK: Written
 
-    @Test("another machine has the picture before the document, and nobody sees it as a document")
+    @Test("another machine has the picture before the document, and nobody sees the picture as a document")
     func elsewhere() async throws {
         try await withPictures { mount in
             let said = try mount.run(
@@ -86,7 +86,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("a picture survives a kill and a store that is away, and goes up after the contents")
+    @Test("a picture survives a kill and an absent store, and is uploaded after the contents")
     func pending() async throws {
         try await withPictures(
             .with {
@@ -120,7 +120,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("the picture goes when the contents change without one: here, in the store, on another machine")
+    @Test("a change of contents without a picture removes it: here, in the store, on another machine")
     func outdated() async throws {
         try await withPictures { mount in
             let functions = """
@@ -161,7 +161,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("the picture goes with the document, and with its folder; what is deleted leaves nothing behind")
+    @Test("the picture moves with the document, and with its folder; a deletion leaves nothing behind")
     func moves() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -184,7 +184,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("a program that saves says of which contents its picture is; others' pictures are refused")
+    @Test("a program that saves names the contents that its picture shows; pictures of other contents are refused")
     func fromSwift() async throws {
         try await withMount(Self.onDirectory, seed: Self.seed) { mount in
             _ = try mount.run(
@@ -242,7 +242,7 @@ struct ThumbnailTests {
         return try DocumentThumbnails.Contents(ofDescriptor: file)
     }
 
-    @Test("where the store keeps none this machine does, until the contents change")
+    @Test("where the store keeps no picture, this machine does, until the contents change")
     func machine() async throws {
         try await withPictures { mount in
             try mount.unmount()
@@ -263,7 +263,9 @@ struct ThumbnailTests {
 
     // MARK: Read
 
-    @Test("whose folder is looked at is in the cache in all sizes; it follows renames, and goes with the contents")
+    @Test(
+        "pictures of a visited folder are in the cache in all sizes; they follow renames, and are removed with the contents"
+    )
     func cached() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -292,7 +294,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("two that change names soon after one another: each has its own picture afterwards")
+    @Test("two documents that exchange names quickly: each has its own picture afterwards")
     func swaps() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -313,7 +315,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("a picture that is given goes before what the cache has; it goes with contents of the same date and size")
+    @Test("a given picture replaces the cached one; contents of the same date and size remove it")
     func newer() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -359,7 +361,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("what hydrant thumbnail puts into the cache goes with the document, and with off")
+    @Test("a picture that hydrant thumbnail caches is removed with the document, and with off")
     func fromCommand() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -383,7 +385,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("off takes them out and puts none there; on again does; config.toml and a remount are heard")
+    @Test("off removes the pictures and adds none; on adds them again; config.toml and a remount are obeyed")
     func setting() async throws {
         try await withPictures { mount in
             let pictures = "find \"\(Self.cache)\" -name '*.png' 2>/dev/null | wc -l"
@@ -411,7 +413,7 @@ struct ThumbnailTests {
         }
     }
 
-    @Test("who walks through a tree, and an indexer, cause none")
+    @Test("a walk through a tree, and an indexer, cause no pictures")
     func walkers() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -430,7 +432,7 @@ struct ThumbnailTests {
     }
 
     @Test(
-        "of what is here the desktop's thumbnailers make one; of what is not none is run; what cannot be made is noted")
+        "the desktop's thumbnailers make pictures of downloaded documents, never of placeholders; failures are noted")
     func thumbnailers() async throws {
         try await withPictures { mount in
             _ = try mount.run(
@@ -473,7 +475,7 @@ struct ThumbnailTests {
 
     // MARK: The page
 
-    @Test("the documentation shows a program that is there, and does what the page says")
+    @Test("the documentation shows an existing program, which works as described")
     func example() async throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -15,7 +15,7 @@ struct TransferTests {
     }
     static let both: [MountOptions] = [MountOptions(), .cached]
 
-    @Test("evict makes it a placeholder again, with the same inode number; reading brings it back", arguments: both)
+    @Test("evict makes a placeholder again, with the same inode number; reading downloads it again", arguments: both)
     func evict(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             let files = RealFileSystem(root: mount.mountPoint)
@@ -38,7 +38,7 @@ struct TransferTests {
         }
     }
 
-    @Test("evict is refused while there are changes that are not in the store", arguments: both)
+    @Test("evict is refused while changes are not in the store", arguments: both)
     func evictModified(_ options: MountOptions) async throws {
         try await withMount(
             .with {
@@ -57,7 +57,8 @@ struct TransferTests {
     }
 
     @Test(
-        "evict is refused while a program has it open, or mapped after closing it", arguments: both, ["open", "mapped"])
+        "evict is refused while a program has the document open, or mapped after closing it", arguments: both,
+        ["open", "mapped"])
     func evictUsed(_ options: MountOptions, how: String) async throws {
         try await withMount(options, seed: Self.seed) { mount in
             try mount.run("cat doc.bin >/dev/null")
@@ -88,7 +89,7 @@ struct TransferTests {
         }
     }
 
-    @Test("download brings a document, or all of a folder; evict of a folder drops it again")
+    @Test("download gets a document, or everything in a folder; evict of a folder removes the bytes again")
     func download() async throws {
         try await withMount(seed: Self.seed) { mount in
             let result = try mount.hydrant(["download", mount.mountPoint + "/doc.bin", mount.mountPoint + "/folder"])
@@ -106,7 +107,7 @@ struct TransferTests {
         }
     }
 
-    @Test("what fails for one path does not keep the others; exit status 1, and the path is named")
+    @Test("a failure for one path does not stop the others; exit status 1, and the path is named")
     func partialFailure() async throws {
         try await withMount(seed: Self.seed) { mount in
             let result = try mount.hydrant(["download", mount.mountPoint + "/none", mount.mountPoint + "/doc.bin"])
@@ -121,7 +122,7 @@ struct TransferTests {
         }
     }
 
-    @Test("sync --timeout: status 75 and what is pending, while the store cannot be written")
+    @Test("sync --timeout: status 75 and the pending changes, while the store cannot be written")
     func syncTimeout() async throws {
         try await withSandbox { mount in
             // Root writes everywhere but to a read-only file system.
@@ -150,7 +151,7 @@ struct TransferTests {
         }
     }
 
-    @Test("sync with nothing pending returns at once; status names what is pending, and that all is sent")
+    @Test("sync with nothing pending returns at once; status names pending changes, or says that everything is sent")
     func syncNothing() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             let clean = try mount.hydrant(["sync", mount.mountPoint])

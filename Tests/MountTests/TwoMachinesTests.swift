@@ -90,7 +90,8 @@ struct TwoMachinesTests {
         print(count, refused)
         """#
 
-    @Test("both end as the server, and every version that was saved is somewhere", .timeLimit(.minutes(60)))
+    @Test(
+        "both machines end with the server's state, and every saved version exists somewhere", .timeLimit(.minutes(60)))
     func edit() async throws {
         print("two machines: seed \(Self.seed), \(Self.seconds) s")
         try await withMachines(2, Self.options) { machines in

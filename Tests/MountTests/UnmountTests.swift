@@ -52,7 +52,7 @@ struct UnmountTests {
     }
 
     @Test(
-        "who holds it is named, with process, command and path; status 32, and it stays mounted",
+        "programs that use the mount are named with process, command and path; status 32, and it stays mounted",
         arguments: [MountOptions(), .cached])
     func users(_ options: MountOptions) async throws {
         try await withMount(options, seed: Self.seed) { mount in
@@ -93,7 +93,7 @@ struct UnmountTests {
 
     // Its files are closed one after the other, each made durable; until then the kernel says EBUSY. proc(5) shows none
     // of them any more, but still where it stood.
-    @Test("who has just been killed is waited for", arguments: ["/", "$MOUNT"])
+    @Test("unmount waits for a program that has just been killed", arguments: ["/", "$MOUNT"])
     func killed(standing place: String) async throws {
         try await withMount(seed: Self.seed) { mount in
             let user = try mount.startPython(
@@ -115,7 +115,7 @@ struct UnmountTests {
     }
 
     // It waits at another mount, behind somebody who has a folder for himself there: the kernel does not break that off.
-    @Test("so is one that was killed in the middle of a call")
+    @Test("unmount waits for a program killed in the middle of a call")
     func killedInACall() async throws {
         try await withHangingStore(seed: Self.seed) { mount, lower in
             let other = mount.scratch + "/other"
@@ -142,7 +142,7 @@ struct UnmountTests {
         }
     }
 
-    @Test("who stands in the directory below the mount is not in the way, and our own working directory is not")
+    @Test("a process in the directory below the mount does not prevent it, nor does our own working directory")
     func below() async throws {
         try await withSandbox { mount in
             let before = try mount.sandbox.spawn([
@@ -163,7 +163,7 @@ struct UnmountTests {
         }
     }
 
-    @Test("--force unmounts at once; what was closed is sent after the next mount")
+    @Test("--force unmounts at once; closed files are sent after the next mount")
     func force() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             let pid = try mount.daemonPID()
@@ -182,7 +182,7 @@ struct UnmountTests {
         }
     }
 
-    @Test("a daemon that hangs is said; --force ends it, and what was closed is not lost")
+    @Test("a daemon that hangs is reported; --force ends it, and closed files are not lost")
     func hanging() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             let pid = try mount.daemonPID()
@@ -199,7 +199,7 @@ struct UnmountTests {
             // (On a loaded machine it may find a moment to end in order.)
             let ends = ["was killed", "was terminated"]
             #expect(result.succeeded && ends.contains { result.stdout.contains($0) }, "\(result)")
-            #expect(result.stdout.contains("did not say what is pending"))
+            #expect(result.stdout.contains("did not list the pending changes"))
             #expect(!mount.isMounted && !MountedStore.isAlive(pid))
             Self.end(holder)
             try mount.mount()
@@ -208,7 +208,7 @@ struct UnmountTests {
         }
     }
 
-    @Test("a daemon that has ended and was not collected is dead", arguments: [true, false])
+    @Test("a daemon that has ended and was not reaped counts as dead", arguments: [true, false])
     func zombie(_ endsByUnmount: Bool) async throws {
         try await withSandbox { mount in
             let daemon = try mount.sandbox.spawn(
@@ -228,7 +228,7 @@ struct UnmountTests {
         }
     }
 
-    @Test("a mount that is dead goes although a shell stands in it")
+    @Test("a dead mount is unmounted although a shell stands in it")
     func dead() async throws {
         try await withMount(seed: Self.seed) { mount in
             let user = try mount.start("cd folder; echo ready; exec sleep 600")
@@ -240,7 +240,7 @@ struct UnmountTests {
         }
     }
 
-    @Test("what came and went is not pending; what was deleted is named by its path")
+    @Test("a file created and removed is not pending; a deleted item is named by its path")
     func pending() async throws {
         try await withMount(.lateUploads, seed: Self.seed) { mount in
             try mount.run("echo x > passing; mkdir gone; echo y > gone/inner; rm -r passing gone folder; echo z > kept")
@@ -255,7 +255,7 @@ struct UnmountTests {
 
     /// In a mount namespace of its own, for /dev/fuse may be root's here. The process that is in the way cannot be looked
     /// into (PR_SET_DUMPABLE of prctl(2)), as another user's could not.
-    @Test("an ordinary user: through fusermount3; what he may not see is said")
+    @Test("an ordinary user: through fusermount3; uninspectable processes are mentioned")
     func ordinaryUser() async throws {
         try await withSandbox { mount in
             try Self.seed(mount.store)

@@ -69,7 +69,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test("of every schema but the newest a state directory is kept")
+    @Test("there is a kept state directory of every schema but the newest")
     func everySchema() async throws {
         try await withMount(seed: { _ in }) { mount in
             let text = try mount.sandbox.run(

@@ -69,7 +69,7 @@ struct WaitTests {
         ])
     }
 
-    @Test("a signal that a program handles does not break off a call", arguments: calls)
+    @Test("a signal that a program handles does not interrupt a call", arguments: calls)
     func handled(_ call: Call) async throws {
         try await Self.withHanging(call.hook) { mount, gate throws in
             let child = try Self.start(mount, call)
@@ -84,7 +84,7 @@ struct WaitTests {
     }
 
     /// The kernel tells of the first signal only.
-    @Test("one that ends the program does so at once, also after others that it handles", arguments: calls)
+    @Test("a signal that ends the program does so at once, also after signals that it handles", arguments: calls)
     func ended(_ call: Call) async throws {
         try await Self.withHanging(call.hook) { mount, gate throws in
             var (shortest, tries) = (Double.infinity, 0)
@@ -110,14 +110,14 @@ struct WaitTests {
         }
     }
 
-    @Test("whoever waits for a listing can be killed, several at a time, and the others go on waiting")
+    @Test("programs that wait for a listing can be killed, several at a time, and the others go on waiting")
     func killed() async throws {
         try await Self.killed(["ls folder", "stat folder/inner", "find .", "cat folder/nothing"], besides: "ls folder")
     }
 
     /// (Whoever makes something in a folder has it for himself in the kernel: behind another one who waits he could not be
     /// killed.)
-    @Test("so can whoever makes something in the folder")
+    @Test("programs that create something in the folder can be killed too")
     func killedMakers() async throws {
         try await Self.killed(["touch folder/new", "mkdir folder/other", "ls folder", "mv doc folder"], besides: nil)
     }
@@ -151,7 +151,7 @@ struct WaitTests {
         }
     }
 
-    @Test("whoever has waited for too long gets ETIMEDOUT, and what he waited for once it has come")
+    @Test("a program that waits too long gets ETIMEDOUT, and the result once it has come")
     func limit() async throws {
         for hook in [Hook.enumerateItems, .startProvidingItem] {
             var times = SyncTimes.quick

@@ -39,7 +39,7 @@ import Testing
         #expect(SystemFile.link("/proc") == nil)
     }
 
-    @Test("what /proc/PID/stat says begins with the state, whatever the command is called") func status() throws {
+    @Test("the fields of /proc/PID/stat are read from the state on, whatever the command's name") func status() throws {
         let fields = try #require(ProcessStatus.fields(of: getpid()))
         #expect(["R", "S", "D"].contains(fields[0]) && Int32(fields[1]) == getppid())
         #expect(ProcessStatus.fields(of: 0) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Text with names in it")
 struct ShownTextTests {
-    @Test("a line stays one line, and does nothing to a terminal; what is only foreign stays as it is")
+    @Test("a name stays on one line, and does nothing to a terminal; foreign letters are shown unchanged")
     func line() {
         #expect(ShownText.line("Ünïcödé 日本語 👩‍👩‍👧 שלום \\ \"x\"") == "Ünïcödé 日本語 👩‍👩‍👧 שלום \\ \"x\"")
         #expect(ShownText.line("a\nb\r\tc") == "a\\nb\\r\\tc")
@@ -20,7 +20,7 @@ struct ShownTextTests {
         #expect(ShownText.lines("a\nb\u{1b}[2J\n") == "a\nb\\x1b[2J\n")
     }
 
-    @Test("every scalar that is not escaped is printed as one, and none that is a control or turns directions is left")
+    @Test("every unescaped scalar is printable, and no control or direction mark is left")
     func allScalars() {
         // Bidi_Control, of which Swift knows nothing (PropList.txt).
         let turning = [0x061C...0x061C, 0x200E...0x200F, 0x202A...0x202E, 0x2066...0x2069]
@@ -41,7 +41,7 @@ struct ShownTextTests {
         }
     }
 
-    @Test("JSON means what it meant, and has no active characters but its own line ends")
+    @Test("escaped JSON keeps its meaning, and has no control characters but its own line ends")
     func json() throws {
         let names = [
             "plain", "a\n\u{1b}[2J", "\u{7f}\u{9b}1m", "x\u{2028}y\u{202e}z", "\u{e0001}\u{feff}", "ü \\ \" 👩‍👩‍👧",
@@ -54,9 +54,9 @@ struct ShownTextTests {
     }
 }
 
-@Suite("The folders of a user")
+@Suite("Base directories of a user")
 struct BaseDirectoryTests {
-    @Test("a variable that is empty or relative counts as unset, as does HOME", arguments: BaseDirectory.allCases)
+    @Test("a variable that is empty or relative counts as unset, HOME included", arguments: BaseDirectory.allCases)
     func unset(_ directory: BaseDirectory) {
         let name = directory.rawValue
         let usual = directory.path(in: ["HOME": "/home/ada"])
@@ -69,7 +69,7 @@ struct BaseDirectoryTests {
         #expect(directory.path(in: [:]) == nil)
     }
 
-    @Test("what is shared comes from the user, then from the machine; relative folders in the list are left out")
+    @Test("shared data comes from the user, then from the machine; relative folders in the list are left out")
     func shared() {
         let machine = ["/usr/local/share", "/usr/share"]
         #expect(BaseDirectory.shared(in: ["HOME": "/h"]) == ["/h/.local/share"] + machine)
@@ -82,9 +82,9 @@ struct BaseDirectoryTests {
     }
 }
 
-@Suite("Numbers from elsewhere")
+@Suite("Numbers from other programs")
 struct BoundedNumberTests {
-    @Test("what no clock has is no time; sums and conversions end at the largest number")
+    @Test("an impossible time is not a time; sums and conversions end at the largest number")
     func bounds() {
         for seconds in [0, 0.5, 3_600, WaitingTime.longest] { #expect(WaitingTime.isPossible(seconds)) }
         for seconds in [-1, .nan, .infinity, 1e300, 1e9] { #expect(!WaitingTime.isPossible(seconds)) }

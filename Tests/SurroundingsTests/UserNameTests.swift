@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Names of users")
 struct UserNameTests {
-    @Test("each who asks gets the answer to his question, however many ask at once")
+    @Test("each caller gets the answer to its own question, also with many at once")
     func atOnce() {
         let numbers = Dictionary(
             uniqueKeysWithValues: (0..<100).compactMap { number in UserNames.name(of: number).map { (number, $0) } })

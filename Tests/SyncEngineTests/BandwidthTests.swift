@@ -47,7 +47,7 @@ import Trees
         ticker.advance(to: end)
     }
 
-    @Test("a second's worth of bytes a second, whatever the size of the pieces", arguments: [100, 1_000, 64_000])
+    @Test("the limit holds in each second, for any size of the pieces", arguments: [100, 1_000, 64_000])
     func rate(piece: Int) async throws {
         let limit = BandwidthLimit(ticker: ticker)
         limit.set(10_000)
@@ -64,7 +64,7 @@ import Trees
         #expect(limit.waitingCount == 0)
     }
 
-    @Test("transfers share alike, though one asks for much at a time and the other for little")
+    @Test("transfers share equally, also when one requests much at a time and the other little")
     func fair() async throws {
         let limit = BandwidthLimit(ticker: ticker)
         limit.set(10_000)
@@ -82,7 +82,7 @@ import Trees
         small.task.cancel()
     }
 
-    @Test("one that comes later is not owed what the others had before it")
+    @Test("a later transfer gets no credit for the time before it")
     func latecomer() async throws {
         let limit = BandwidthLimit(ticker: ticker)
         limit.set(10_000)
@@ -96,7 +96,7 @@ import Trees
         second.task.cancel()
     }
 
-    @Test("another limit holds at once, also for who waits; none lets everybody go")
+    @Test("a new limit holds at once, also for waiting transfers; no limit releases all")
     func change() async throws {
         let limit = BandwidthLimit(ticker: ticker)
         limit.set(1_024)
@@ -113,7 +113,7 @@ import Trees
         #expect(count.bytes == 300_000)
     }
 
-    @Test("nobody waits without a limit, and who is cancelled goes at once")
+    @Test("nothing waits without a limit, and a cancelled transfer ends at once")
     func cancel() async throws {
         let limit = BandwidthLimit(ticker: ticker)
         for _ in 0..<1_000 { try await limit.take(1 << 30, for: 1) }
@@ -128,7 +128,7 @@ import Trees
 
     // MARK: In the engine
 
-    @Test("a download comes at the limit's pace, piece by piece, and does not time out for it")
+    @Test("a download proceeds at the limit, piece by piece, without a time-out")
     func download() async throws {
         let test = try TestEngine(readTimeout: 0.2, ticker: ticker)
         try test.remote.put("a", [UInt8](repeating: 7, count: 100_000))
@@ -150,7 +150,7 @@ import Trees
         #expect(try await eventually { test.engine.transfers.now().isEmpty })
     }
 
-    @Test("so does an upload; the store has it whole")
+    @Test("an upload proceeds at the limit too; the store gets it whole")
     func upload() async throws {
         let test = try TestEngine(ticker: ticker)
         try await test.engine.enumerate(.root)

@@ -37,7 +37,7 @@ import Trees
         Self.letters.filter { !gone.contains($0) && $0 <= last }
     }
 
-    @Test("at the limit nothing goes; above it, what was used longest ago, until 5 % below")
+    @Test("at the limit nothing is evicted; above it, the least recently used documents, until 5 % below")
     func leastRecentlyUsed() async throws {
         let test = try await prepared()
         try await bring(lettersWithout("", upTo: "j"), test)
@@ -55,7 +55,7 @@ import Trees
         #expect(try test.inode("b").bytesPresent == 100)
     }
 
-    @Test("what is pinned, pinned with its folder, modified, never sent or open stays")
+    @Test("documents that are pinned (also by a folder), modified, never sent or open stay")
     func whatStays() async throws {
         let test = try await prepared(most: 0)
         try test.remote.put("folder/g/deep", "text")
@@ -90,7 +90,7 @@ import Trees
         #expect(try here(test).sorted() == ["b", "mine"])
     }
 
-    @Test("a document larger than the limit takes nothing else with it, neither while it is open nor after")
+    @Test("a document larger than the limit causes no other eviction, while it is open and after")
     func largerThanTheLimit() async throws {
         let test = try await prepared()
         try test.remote.put("large", [UInt8](repeating: 1, count: 5_000))
@@ -106,7 +106,7 @@ import Trees
         #expect(try here(test) == ["a", "b"])
     }
 
-    @Test("the holes of a local file take nothing, and push nothing out")
+    @Test("the holes of a local file take no space, and cause no eviction")
     func holes() async throws {
         let test = try await prepared(most: 1 << 20)
         try await bring(["a", "b"], test)
@@ -135,7 +135,7 @@ import Trees
         #expect(await test.engine.cache.tidy() == 0)
     }
 
-    @Test("what the provider wants kept goes when nothing else is left, and is asked about once a use")
+    @Test("documents that the provider wants to keep are evicted last; the provider is asked once for each use")
     func keptGoesLast() async throws {
         let test = try await prepared()
         test.remote.disposition = .keep
@@ -152,7 +152,7 @@ import Trees
         #expect(test.remote.calls(of: .stopProvidingItem).count == 2)
     }
 
-    @Test("a provider that does not answer does not keep the disk full")
+    @Test("a provider that does not answer does not prevent eviction from a full disk")
     func silentProvider() async throws {
         let test = try await prepared()
         let gate = Gate()
@@ -163,7 +163,7 @@ import Trees
         gate.open()
     }
 
-    @Test("the order survives a restart")
+    @Test("the order of use survives a restart")
     func restart() async throws {
         let test = try await prepared(most: nil)
         try await bring(["a", "b", "c"], test)
@@ -180,7 +180,7 @@ import Trees
         #expect(order == ["b", "c", "a"])
     }
 
-    @Test("candidates come page by page, each once")
+    @Test("candidates for eviction come page by page, each once")
     func pages() async throws {
         let test = try await prepared(most: nil)
         try await bring(Self.letters, test)
@@ -197,7 +197,7 @@ import Trees
         #expect(found.last == (try test.inode("c").id))
     }
 
-    @Test("by itself, after a download")
+    @Test("a download starts an eviction by itself")
     func byItself() async throws {
         let test = try await prepared()
         test.engine.start()
@@ -206,7 +206,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("too little of the disk is free: everything that may go, goes")
+    @Test("with too little free space, all documents that may be evicted are evicted")
     func minimumFree() async throws {
         let test = try await prepared(most: nil, minimumFree: .bytes(1 << 60))
         try await bring(["a", "b"], test)
@@ -215,7 +215,7 @@ import Trees
         #expect(try here(test).isEmpty)
     }
 
-    @Test("how much must stay free")
+    @Test("the amount of disk space that must stay free")
     func minimumFreeBytes() {
         #expect(CacheLimits.MinimumFree.usual.bytes(of: 1 << 40) == 2 << 30)
         #expect(CacheLimits.MinimumFree.usual.bytes(of: 20 << 20) == 1 << 20)

@@ -10,7 +10,7 @@ import Trees
 
 @testable import SyncEngine
 
-@Suite("Downloads that have ended, and the catalog", .timeLimit(.minutes(5))) struct DownloadRecordTests {
+@Suite("Records of finished downloads in the catalog", .timeLimit(.minutes(5))) struct DownloadRecordTests {
     private let bytes = [UInt8](repeating: 7, count: 10_000)
 
     private func prepared(_ count: Int) async throws -> (TestEngine, [String]) {
@@ -23,7 +23,7 @@ import Trees
 
     private func isRecorded(_ name: String, _ test: TestEngine) throws -> Bool { try test.inode(name).extents == nil }
 
-    @Test("many are recorded in few transactions, and all of them") func together() async throws {
+    @Test("all of many downloads are recorded, in few transactions") func together() async throws {
         let (test, names) = try await prepared(60)
         let downloads = try names.map { try test.download($0) }
         let edition = test.catalog.edition
@@ -46,7 +46,7 @@ import Trees
         #expect(try test.catalog.read { try $0.undurable().isEmpty })
     }
 
-    @Test("who opens a document before it is recorded finds what is here: the store is not asked again")
+    @Test("a document opened before its download is recorded is found here: the store is not asked again")
     func openedBefore() async throws {
         let (test, _) = try await prepared(1)
         try await {
@@ -59,7 +59,7 @@ import Trees
         #expect(test.plan.attempts(of: .startProvidingItem) == 1)
     }
 
-    @Test("what a user has downloaded is recorded when he is told so, and what he evicts is not recorded afterwards")
+    @Test("a user's download is recorded when it is reported, and an evicted document is not recorded later")
     func byHand() async throws {
         let (test, _) = try await prepared(2)
         for name in ["doc1", "doc2"] {
@@ -92,7 +92,7 @@ import Trees
         }
     }
 
-    @Test("what has come is recorded when somebody is told so, though the provider has not ended the download")
+    @Test("a download is recorded when it is reported, although the provider has not returned yet")
     func lingering() async throws {
         let (test, _) = try await prepared(3)
         let provider = LingeringProvider(base: test.remote)
@@ -115,7 +115,7 @@ import Trees
         #expect(try test.catalog.read { try $0.undurable().isEmpty })
     }
 
-    @Test("a file that cannot be changed is not in the way of the others") func oneFails() async throws {
+    @Test("a file that cannot be changed does not affect the others") func oneFails() async throws {
         let (test, _) = try await prepared(2)
         let downloads = try ["doc1", "doc2"].map { try test.download($0).0 }
         let records = DownloadRecords(mount: test.engine.mount)

@@ -9,7 +9,7 @@ import Testing
         batch?.events.compactMap { $0.bytes.map(Int.init) } ?? []
     }
 
-    @Test("a listener sees what happens from now on, or the last so many first, in order and once")
+    @Test("a listener gets the events from now on, or the last so many first, in order and once")
     func order() async {
         let log = EventLog()
         for number in 0..<10 { log.add(event(number)) }
@@ -24,7 +24,7 @@ import Testing
         #expect(some.now(most: 100).events.isEmpty)
     }
 
-    @Test("one that waits is woken")
+    @Test("a waiting listener is woken")
     func wake() async {
         let log = EventLog()
         let task = Task { numbers(await log.listen(last: 0).next(most: 10)) }
@@ -33,7 +33,7 @@ import Testing
         #expect(await task.value == [1])
     }
 
-    @Test("the last thousand are kept; a slow listener is told how many it lost, and goes on with the oldest")
+    @Test("the last thousand events are kept; a slow listener is told how many it lost, and continues with the oldest")
     func lost() {
         let log = EventLog()
         let listener = log.listen(last: 0)
@@ -48,7 +48,7 @@ import Testing
         #expect(log.listen(last: .max).now(most: .max >> 1).events.count == EventLog.capacity)
     }
 
-    @Test("a listener that is let go, or cancelled, costs nothing any more")
+    @Test("a released or cancelled listener costs nothing")
     func end() async {
         let log = EventLog()
         do { _ = log.listen(last: 0) }

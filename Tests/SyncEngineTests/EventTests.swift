@@ -9,7 +9,7 @@ import Trees
 
 @testable import SyncEngine
 
-@Suite("What the engine tells", .timeLimit(.minutes(10))) struct EventTests {
+@Suite("Events of the engine", .timeLimit(.minutes(10))) struct EventTests {
     private let test: TestEngine
 
     init() throws { test = try TestEngine() }
@@ -22,7 +22,7 @@ import Trees
         #expect(try await test.engine.sync(timeout: 60).isEmpty)
     }
 
-    @Test("every hook, by its name, with the item, the bytes and the time that it took")
+    @Test("every hook is reported by name, with item, bytes and time")
     func hooks() async throws {
         let item = try test.remote.put("a", "12345")
         try await test.engine.enumerate(.root)
@@ -60,7 +60,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("who reads: the process, by a thread of it")
+    @Test("a read names the process, also if only a thread of it is known")
     func process() async throws {
         try test.remote.put("a", "12345")
         try await test.engine.enumerate(.root)
@@ -77,7 +77,7 @@ import Trees
         #expect(CausingProcess.of(thread: .max) == CausingProcess(pid: .max, name: nil))
     }
 
-    @Test("evicted, with how many bytes")
+    @Test("an eviction reports the number of bytes")
     func evicted() async throws {
         try test.remote.put("f/a", "12345")
         try await test.engine.enumerate(.root)
@@ -90,7 +90,7 @@ import Trees
         #expect(events(.evicted).first?.identifier == test.remote.item(at: "f/a")?.identifier)
     }
 
-    @Test("remoteChange: what others did, and not what was done here or is seen for the first time")
+    @Test("remoteChange: changes of others, not our own, and not items seen for the first time")
     func remote() async throws {
         try test.remote.put("a", "1")
         try test.remote.put("b", "1")
@@ -109,7 +109,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("a flood of changes is told in a sum")
+    @Test("a flood of changes is reported as a sum")
     func flood() async throws {
         try await test.engine.enumerate(.root)
         for number in 0..<150 { try test.remote.put("f\(number)", "1") }
@@ -118,7 +118,7 @@ import Trees
         #expect(events(.remoteChange).last?.message == "and 50 more")
     }
 
-    @Test("conflict: which document, and what became of it")
+    @Test("conflict: the document, and the outcome")
     func conflict() async throws {
         try test.remote.put("a", "old")
         try await test.engine.enumerate(.root)
@@ -133,7 +133,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("offline and online, once each; an upload that fails says the file, why, and when it is tried again")
+    @Test("offline and online, once each; a failed upload names the file, the reason and the next try")
     func offline() async throws {
         try test.remote.put("a", "12345")
         try await test.engine.enumerate(.root)
@@ -152,7 +152,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("a download that fails: its line is kept for the document until one works")
+    @Test("a failed download keeps its message with the document until a download succeeds")
     func failedRead() async throws {
         try test.remote.put("f/a", "12345")
         try await test.engine.enumerate(.root)
@@ -168,7 +168,7 @@ import Trees
         #expect(try await eventually { test.engine.downloadFailures.last(of: inode) == nil })
     }
 
-    @Test("a read that went well takes the line away, although the rest of the document is still to come")
+    @Test("a successful read clears the message, although the rest of the document is not here yet")
     func readAfterAFailure() async throws {
         try test.remote.put("a", [UInt8](repeating: 1, count: 1_000_000))
         try await test.engine.enumerate(.root)

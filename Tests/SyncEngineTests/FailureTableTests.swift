@@ -3,7 +3,7 @@ import Testing
 
 @testable import SyncEngine
 
-@Suite("What failures mean") struct FailureTableTests {
+@Suite("The meanings of failures") struct FailureTableTests {
     @Test("every code of the SDK has its row", arguments: Array(FileProviderError.Code.allCases))
     func exhaustive(_ code: FileProviderError.Code) throws {
         let row = try #require(FailureTable.rows[code])
@@ -12,14 +12,14 @@ import Testing
         #expect(FailureTable.row(code).errno == row.errno)
     }
 
-    @Test("a line names the file, the cause and what happens next, each once")
+    @Test("a message names the file, the cause and the next step, each once")
     func line() {
         #expect(FailureTable.line("f/a", "no room", "make room") == "f/a: no room; make room")
         #expect(FailureTable.line("f/a", "f/a: no room", "make room") == "f/a: no room; make room")
         #expect(FailureTable.line("f/a", "replaced; open it again", "open it again") == "f/a: replaced; open it again")
     }
 
-    @Test("a change is tried again, and what helps is said")
+    @Test("the message for a change that is tried again includes a remedy")
     func sending() {
         #expect(FailureTable.next(sending: "serverUnreachable", inSeconds: 3.2) == "is tried again in 4 s")
         let signIn = FailureTable.next(sending: "notAuthenticated", inSeconds: 300)

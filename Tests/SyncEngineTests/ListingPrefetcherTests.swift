@@ -23,7 +23,7 @@ import Trees
         try Set((10..<40).filter { try test.inode("parent/\($0)").isEnumerated })
     }
 
-    @Test("whoever looks into one folder after another finds the next ones there") func aWalk() async throws {
+    @Test("a program that visits one folder after another finds the next ones listed") func aWalk() async throws {
         try await look("")
         try await look("parent")
         try await look("parent/10")
@@ -34,7 +34,7 @@ import Trees
         #expect(try test.inode("parent/12/below").isEnumerated == false)
     }
 
-    @Test("two folders of different parents are no walk") func noWalk() async throws {
+    @Test("two folders of different parents do not start prefetching") func noWalk() async throws {
         try await look("")
         try await look("parent")
         try await look("parent/10")
@@ -43,7 +43,9 @@ import Trees
         #expect(try listed() == [10])
     }
 
-    @Test("not while the domain is paused; and what fails ahead is nobody's failure") func quiet() async throws {
+    @Test("nothing is prefetched while the domain is paused; a failed prefetch is not reported") func quiet()
+        async throws
+    {
         try await look("")
         try await look("parent")
         try await test.engine.setPaused(true)

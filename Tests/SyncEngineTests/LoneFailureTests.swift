@@ -14,7 +14,7 @@ import Trees
     /// The first wait after a failure is 50 ms.
     init() throws { test = try TestEngine() }
 
-    @Test("a change that alone fails is sent ever less often, and keeps nothing else from being sent")
+    @Test("a change that alone fails is sent with growing pauses, and does not hold back other changes")
     func upload() async throws {
         try test.remote.put("a", "old")
         try await test.engine.enumerate(.root)
@@ -33,7 +33,7 @@ import Trees
         #expect(test.remote.read("a") == Array("new".utf8))
     }
 
-    @Test("a change that waited for the store is sent as soon as it is back, however long it was away")
+    @Test("a change that waits for the store is sent as soon as the store is back, after any time")
     func outage() async throws {
         try test.remote.put("a", "old")
         try await test.engine.enumerate(.root)
@@ -53,7 +53,7 @@ import Trees
         #expect(try await eventually { test.remote.read("a") == Array("new".utf8) })
     }
 
-    @Test("a folder whose listing alone fails is asked for ever less often") func listing() async throws {
+    @Test("a folder is listed with growing pauses when only its listing fails") func listing() async throws {
         try test.remote.put("a", "A")
         try await test.engine.enumerate(.root)
         test.engine.start()

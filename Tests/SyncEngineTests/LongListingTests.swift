@@ -89,7 +89,7 @@ import Trees
     private var expected: [String] { provider.state.withLock { $0.items.map(\.filename.string).sorted() } }
     private func isListed() throws -> Bool { try test.catalog.read { try $0.inode(.root).isEnumerated } }
 
-    @Test("a first listing is written down while it comes, and counts when it is whole") func first() async throws {
+    @Test("a first listing is recorded while it arrives, and counts when it is complete") func first() async throws {
         let gate = Gate()
         set { $0.stop = (4_500, gate) }
         let task = Task { try await engine.enumerate(.root) }
@@ -105,7 +105,7 @@ import Trees
         #expect(try await !engine.fetcher.fetch(.root, joining: false), "nothing new the second time")
     }
 
-    @Test("a first listing in no order is written down at its end") func unordered() async throws {
+    @Test("an unordered first listing is recorded at its end") func unordered() async throws {
         let gate = Gate()
         set {
             $0.items.reverse()
@@ -119,14 +119,14 @@ import Trees
         #expect(try names() == expected)
     }
 
-    @Test("one whose order ends in the middle is complete all the same") func orderEnds() async throws {
+    @Test("a listing whose order breaks in the middle is complete all the same") func orderEnds() async throws {
         set { $0.items[4_000...].reverse() }
         try await engine.enumerate(.root)
         #expect(try names() == expected)
         #expect(try isListed())
     }
 
-    @Test("after a listing that breaks off, the next one makes it whole, without what the store deleted meanwhile")
+    @Test("the listing after a broken one completes it, without items that the store deleted meanwhile")
     func brokenOff() async throws {
         set { $0.stop = (4_500, nil) }
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
@@ -138,7 +138,7 @@ import Trees
         #expect(try isListed())
     }
 
-    @Test("after a listing that breaks off, the next one is not in memory as a whole either", arguments: [false, true])
+    @Test("the listing after a broken one is not held in memory as a whole either", arguments: [false, true])
     func memoryAfterBreak(inOrder: Bool) async throws {
         set { $0.stop = (4_500, nil) }
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
@@ -158,7 +158,7 @@ import Trees
         #expect(parts.refused.isEmpty)
     }
 
-    @Test("what was renamed since a listing broke off, and its name given to another one")
+    @Test("an item renamed after a broken listing, and another item under its old name")
     func namesMoveOn() async throws {
         set { $0.stop = (4_500, nil) }
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
@@ -173,7 +173,7 @@ import Trees
         #expect(engine.remote.refused.summary(of: .root) == nil)
     }
 
-    @Test("a document made here while a first listing comes, under a name that it brings, is not refused")
+    @Test("a document made here during a first listing, under a name in that listing, is not refused")
     func madeMeanwhile() async throws {
         let gate = Gate()
         set { $0.stop = (2_500, gate) }
@@ -190,7 +190,7 @@ import Trees
         #expect(engine.remote.refused.summary(of: .root) == nil)
     }
 
-    @Test("of what turns out to be no listing nothing stays but what somebody has used") func takenBack() async throws {
+    @Test("an invalid listing leaves only items that a program has used") func takenBack() async throws {
         let gate = Gate()
         set { $0.stop = (2_500, gate) }
         let task = Task { try await engine.enumerate(.root) }
@@ -212,7 +212,7 @@ import Trees
         #expect(try isListed())
     }
 
-    @Test("what is new, changed and gone is found in a long listing") func later() async throws {
+    @Test("new, changed and deleted items are found in a long listing") func later() async throws {
         try await engine.enumerate(.root)
         let before = try test.inode("document 01234").generation
         set {
@@ -226,7 +226,7 @@ import Trees
         #expect(try test.inode("document 01234").generation == before + 1)
     }
 
-    @Test("two items of one name in a long listing: one is shown, and the other one is said") func twice() async throws
+    @Test("two items of one name in a long listing: one is shown, and the other is reported") func twice() async throws
     {
         set { $0.items[3_000] = Self.item(3_000, named: "document 00002") }
         try await engine.enumerate(.root)
@@ -239,7 +239,7 @@ import Trees
         }
     }
 
-    @Test("of a long listing only what is new is kept in memory") func memory() async throws {
+    @Test("only the new items of a long listing are held in memory") func memory() async throws {
         try await engine.enumerate(.root)
         var parts = ListingParts(
             mount: engine.mount, remote: engine.remote, folder: .root, since: engine.remote.ownChanges.ask())
@@ -255,7 +255,7 @@ import Trees
         #expect(parts.count + items.count == Self.count)
     }
 
-    @Test("a folder whose listing takes long is not listed without a pause for each signal") func rest() async throws {
+    @Test("a folder with a long listing is not listed for every signal without a pause") func rest() async throws {
         set {
             $0.items.removeSubrange(10...)
             $0.pause = .milliseconds(1_100)

@@ -7,7 +7,7 @@ import Trees
 @testable import SyncEngine
 
 /// The store made something, and its reply was lost; here it is moved or deleted before that is known.
-@Suite("Creations whose reply was lost", .timeLimit(.minutes(10))) struct LostCreationTests {
+@Suite("Creations with a lost reply", .timeLimit(.minutes(10))) struct LostCreationTests {
     private let test: TestEngine
 
     init() throws { test = try TestEngine() }

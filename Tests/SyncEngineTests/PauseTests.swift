@@ -15,7 +15,7 @@ import Trees
         return test
     }
 
-    @Test("nothing is sent, and sync does not wait for it; resume sends it")
+    @Test("nothing is sent while paused, and sync does not wait; resume sends the changes")
     func uploads() async throws {
         let test = try await prepared()
         test.engine.start()
@@ -31,7 +31,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("a catalog that does not say whether it is paused lets nothing go out")
+    @Test("a catalog that cannot say whether it is paused sends nothing")
     func unreadable() throws {
         let test = try TestEngine()
         try SQLite.execute("ALTER TABLE domain RENAME TO elsewhere", in: test.catalog.path)
@@ -43,7 +43,7 @@ import Trees
         #expect(pause.isOn && PauseSwitch(test.catalog).isOn)
     }
 
-    @Test("a sync that waits when it is paused ends")
+    @Test("a waiting sync ends when the domain is paused")
     func syncUnderWay() async throws {
         let test = try await prepared()
         let gate = Gate()
@@ -58,7 +58,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("an upload under way is broken off, without a failure, and begins anew")
+    @Test("an upload in progress is stopped, without a failure, and starts again later")
     func underWay() async throws {
         let test = try await prepared()
         let gate = Gate()
@@ -77,7 +77,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("pinned documents wait; what somebody reads or asks for comes all the same")
+    @Test("pinned documents wait; reads and requested downloads go on")
     func downloads() async throws {
         let test = try await prepared()
         try test.remote.put("b", "other")
@@ -99,7 +99,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("it is so after a restart")
+    @Test("the pause survives a restart")
     func restart() async throws {
         let test = try await prepared()
         try await test.engine.setPaused(true)

@@ -8,7 +8,7 @@ import Trees
 
 @testable import SyncEngine
 
-@Suite("What is pinned", .timeLimit(.minutes(10))) struct PinTests {
+@Suite("Pinned documents", .timeLimit(.minutes(10))) struct PinTests {
     private func prepared() async throws -> TestEngine {
         let test = try TestEngine(cache: CacheLimits(most: 0, minimumFree: .bytes(0)))
         try test.remote.put("a", "first")
@@ -22,7 +22,7 @@ import Trees
         return inode.extents == nil
     }
 
-    @Test("comes, stays whatever the limit, and comes again when the store has a new version")
+    @Test("a pinned document is downloaded, stays regardless of the limit, and is updated from the store")
     func document() async throws {
         let test = try await prepared()
         test.engine.start()
@@ -37,7 +37,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("of a folder: what is in it, what comes into it, and what is below folders that come into it")
+    @Test("a pinned folder: its contents, items added later, and items below folders added later")
     func folder() async throws {
         let test = try await prepared()
         test.engine.start()
@@ -53,7 +53,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("is tried again until the store is back")
+    @Test("a failed pin download is tried again until the store is back")
     func offline() async throws {
         let test = try await prepared()
         test.plan.isOffline = true
@@ -68,7 +68,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("after a restart what is missing comes")
+    @Test("after a restart the missing bytes are downloaded")
     func restart() async throws {
         let test = try await prepared()
         try await test.engine.setPinned(test.item("a").id, true)
@@ -79,7 +79,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("the pin goes on to the document that takes its place in the store, and to no other")
+    @Test("the pin passes to the document that replaces it in the store, and to no other")
     func replaced() async throws {
         let test = try await prepared()
         try test.catalog.write { try $0.setPinned(try $0.item(of: $0.resolve(["a"]).id)!.id, true) }

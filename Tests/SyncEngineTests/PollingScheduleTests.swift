@@ -19,7 +19,7 @@ import Trees
         looks.wasLookedAt(Self.folder, at: now)
     }
 
-    @Test("ever less often while nothing changes, and as at first when something does") func intervals() {
+    @Test("the interval grows while nothing changes, and is reset by a change") func intervals() {
         var looks = PollingSchedule(poll: 30)
         #expect(!look(&looks, Self.start), "it has just been listed")
         #expect(due(&looks, Self.after(29)).isEmpty)
@@ -34,7 +34,7 @@ import Trees
         #expect(due(&looks, Self.after(now + 30)) == [Self.folder])
     }
 
-    @Test("who looks after a while has it asked for at once, once") func again() {
+    @Test("a look after a pause makes the folder due at once, and only once") func again() {
         var looks = PollingSchedule(poll: 30)
         _ = looks.wasLookedAt(Self.folder, at: Self.start)
         #expect(!look(&looks, Self.after(10)))
@@ -42,7 +42,7 @@ import Trees
         #expect(!look(&looks, Self.after(41)))
     }
 
-    @Test("what nobody looks at any more is forgotten, and so is the oldest of too many") func memory() {
+    @Test("folders that nobody visits are forgotten, and so is the oldest of too many") func memory() {
         var looks = PollingSchedule(poll: 30)
         _ = looks.wasLookedAt(Self.folder, at: Self.start)
         #expect(due(&looks, Self.after(1_801)).isEmpty)

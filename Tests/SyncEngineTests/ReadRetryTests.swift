@@ -32,14 +32,14 @@ import Trees
         return pauses
     }
 
-    @Test("a store that is being restarted is waited for, for ten seconds") func transient() {
+    @Test("a read waits up to ten seconds for a store that restarts") func transient() {
         let pauses = pauses([Self.dropped])
         #expect(pauses.prefix(6) == [0.1, 0.2, 0.4, 0.8, 1, 1])
         #expect((9...10).contains(pauses.reduce(0, +)))
         #expect(self.pauses([Self.dropped], isAway: true) == [])
     }
 
-    @Test("what may pass is asked for four times in all, some second") func others() {
+    @Test("a temporary error is tried four times in all, within about a second") func others() {
         for code in [FileProviderError.Code.cannotSynchronize, .busy] {
             #expect(pauses([FileProviderError(code, "")]) == [0.3, 0.3, 0.3])
         }
@@ -47,7 +47,7 @@ import Trees
         #expect(pauses([Self.dropped, Self.dropped, FileProviderError(.busy, "")]) == [0.1, 0.2, 0.3, 0.3, 0.3])
     }
 
-    @Test("nothing else is asked for again") func never() {
+    @Test("other errors are not tried again") func never() {
         for code in FileProviderError.Code.allCases where code != .cannotSynchronize && code != .busy {
             #expect(pauses([FileProviderError(code, "")]) == [])
         }
@@ -60,7 +60,7 @@ import Trees
         return test
     }
 
-    @Test("a read goes on behind what has come, and each byte begins the count anew") func progress() async throws {
+    @Test("a read continues after the bytes it has, and each new byte resets the count") func progress() async throws {
         let test = try await prepared()
         test.plan.inject(
             .truncatedDownload(after: 10_000, error: FileProviderError(.cannotSynchronize, "broke off")),
@@ -72,7 +72,7 @@ import Trees
         #expect(test.remote.calls(of: .startProvidingItem).last?.range == 90_000..<200_000)
     }
 
-    @Test("while it is asked for again the store does not count as away, and no event tells of it") func quiet()
+    @Test("during retries the store does not count as away, and no event is reported") func quiet()
         async throws
     {
         let test = try await prepared()
@@ -89,7 +89,7 @@ import Trees
         #expect(events().map(\.code) == [nil])
     }
 
-    @Test("whoever gives up waits no longer") func cancelled() async throws {
+    @Test("a cancelled read stops waiting") func cancelled() async throws {
         let test = try await prepared()
         test.plan.inject(.error(Self.dropped), into: .startProvidingItem, times: 1_000)
         let (content, target) = try test.download("a")

@@ -157,7 +157,7 @@ import Trees
     }
 
     /// A store may make a folder first and give it its mode then: what a listing in between says of that is not taken.
-    @Test("a listing that saw what we make half made", arguments: [true, false])
+    @Test("a listing that saw our creation half done", arguments: [true, false])
     func halfMade(listingComesFirst: Bool) async throws {
         let test = try TestEngine()
         try await test.engine.enumerate(.root)

@@ -10,7 +10,7 @@ import Trees
 
 /// A store that says of every name that something else has it.
 @Suite(.timeLimit(.minutes(10))) struct RepeatedConflictTests {
-    @Test("copies of conflicted copies have a limit, it is said, and another name is a new start")
+    @Test("copies of conflicted copies have a limit, which is reported; a rename starts again")
     func limit() async throws {
         let test = try TestEngine()
         let other = try test.remote.put("other", "theirs")
@@ -65,7 +65,7 @@ import Trees
         }
     }
 
-    @Test("what the provider leaves out is named to the user") func summary() async throws {
+    @Test("entries that the provider leaves out are named to the user") func summary() async throws {
         let (test, store) = (try TestEngine(), Store())
         try store.base.put("good", "good")
         let engine = SyncEngine(

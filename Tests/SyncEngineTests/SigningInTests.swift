@@ -78,7 +78,7 @@ import Trees
         try await task.value
     }
 
-    @Test("who has just signed in waits for the store; who has not is told at once") func listing() async throws {
+    @Test("after a sign-in, requests wait for the store; before one, they fail at once") func listing() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
@@ -93,7 +93,7 @@ import Trees
         #expect(engine.client.connection.failure == nil)
     }
 
-    @Test("that the password is still another one is known from then on") func refused() async throws {
+    @Test("a password that is still wrong is remembered as wrong") func refused() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
@@ -103,7 +103,7 @@ import Trees
         #expect(engine.client.isKnownToBeAway)
     }
 
-    @Test("nobody need look for that: the probe asks") func refusedProbe() async throws {
+    @Test("the probe detects a wrong password without a request") func refusedProbe() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
@@ -111,7 +111,7 @@ import Trees
         #expect(try await eventually { engine.client.isKnownToBeAway })
     }
 
-    @Test("who signs in before the probe has begun is not forgotten either") func signedInBefore() async throws {
+    @Test("a sign-in before the probe has begun is not missed either") func signedInBefore() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         let probe = ReturnProbe(mount: engine.mount, client: engine.client)
@@ -123,7 +123,7 @@ import Trees
         await probe.end()
     }
 
-    @Test("who signs in while the probe asks is not forgotten") func signedInMeanwhile() async throws {
+    @Test("a sign-in while the probe asks is not missed") func signedInMeanwhile() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         await #expect(throws: SyncError.self) { try await engine.enumerate(.root) }
@@ -144,7 +144,7 @@ import Trees
         #expect(start.duration(to: .now) < .seconds(20))
     }
 
-    @Test("who reads waits as well") func reading() async throws {
+    @Test("a read waits for the sign-in as well") func reading() async throws {
         let (test, account) = (try TestEngine(), Account())
         let engine = engine(test, account)
         try account.base.put("a", Array("abc".utf8))

@@ -24,7 +24,7 @@ import Trees
         return test
     }
 
-    @Test("a document of which no second one fits is sent, and nothing goes for a copy that has no room all the same")
+    @Test("a document too large for a second copy is sent, and nothing is evicted for an impossible copy")
     func noRoomForACopy() async throws {
         let disk = try SmallDisk(megabytes: 24)
         let test = try await prepared(disk)
@@ -40,7 +40,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("a clean document goes when a copy has room then")
+    @Test("a clean document is evicted when that makes room for the copy")
     func roomIsMade() async throws {
         let disk = try SmallDisk(megabytes: 32)
         let test = try await prepared(disk)
@@ -56,7 +56,7 @@ import Trees
         await test.engine.stop()
     }
 
-    @Test("one that is changed while its own file is sent is sent again, and never as a mixture")
+    @Test("a document changed while its own file is sent is sent again, and never as a mixture")
     func changedMeanwhile() async throws {
         let disk = try SmallDisk(megabytes: 24)
         let test = try await prepared(disk)

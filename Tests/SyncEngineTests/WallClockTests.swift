@@ -8,8 +8,8 @@ import Trees
 
 @testable import SyncEngine
 
-@Suite("The clock on the wall", .timeLimit(.minutes(10))) struct WallClockTests {
-    @Test("that it was set back shows against the clock that nobody can set, once")
+@Suite("Wall clock changes", .timeLimit(.minutes(10))) struct WallClockTests {
+    @Test("a clock set back is detected against the monotonic clock, once")
     func setBack() {
         func reading(_ wall: Double, _ running: Double) -> WallClock.Reading {
             WallClock.Reading(wall: Int64(wall * 1e9), running: Int64(running * 1e9))
@@ -29,7 +29,7 @@ import Trees
     }
 
     /// As if the clock had been an hour ahead when it was written.
-    @Test("what waits an hour for a moment is sent now", arguments: ["ready_at", "retry_at"])
+    @Test("a change that waits an hour for its time is sent now", arguments: ["ready_at", "retry_at"])
     func waiting(column: String) async throws {
         let test = try TestEngine()
         try await test.engine.enumerate(.root)

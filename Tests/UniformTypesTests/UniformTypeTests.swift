@@ -23,7 +23,7 @@ struct UniformTypeTests {
     }
 
     @Test(
-        "names of documents, with and without the machine's database",
+        "types of document names, with and without the machine's database",
         arguments: [
             ("photo.jpg", "public.jpeg"), ("PHOTO.JPEG", "public.jpeg"), ("notes.txt", "public.plain-text"),
             ("letter.odt", "org.oasis-open.opendocument.text"), ("paper.pdf", "com.adobe.pdf"),
@@ -37,7 +37,7 @@ struct UniformTypeTests {
         #expect(UniformTypeTable.system.type(ofFilename: name).identifier == identifier)
     }
 
-    @Test("a type conforms to itself, to what it is declared to, and to what that conforms to")
+    @Test("a type conforms to itself, to its declared types, and to the types that they conform to")
     func conformance() {
         let table = Self.bare
         let jpeg = UniformType("public.jpeg")
@@ -61,7 +61,7 @@ struct UniformTypeTests {
         }
     }
 
-    @Test("what has no identifier of its own is its MIME type, and conforms as the machine's database says")
+    @Test("a type without an identifier is its MIME type, and conforms as the machine's database says")
     func mimeTypes() throws {
         let table = try Self.table(
             globs: """
@@ -97,7 +97,7 @@ struct UniformTypeTests {
         #expect(table.conforms(table.type(ofMIMEType: "image/x-unheard-of"), to: Self.image))
     }
 
-    @Test("what people call a type: an identifier, a MIME type, a whole class of them, an extension")
+    @Test("all ways to write a type: an identifier, a MIME type, a class of MIME types, an extension")
     func named() {
         let table = Self.bare
         #expect(table.type(named: "public.image") == Self.image)

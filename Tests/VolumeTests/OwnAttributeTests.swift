@@ -14,7 +14,7 @@ import Volume
             decoding: try test.volume.extendedAttribute(Array("user.hydrant.\(name)".utf8), of: node), as: UTF8.self)
     }
 
-    @Test("state: how much is here, and what else holds")
+    @Test("state: the share of bytes that are here, and the other conditions")
     func state() async throws {
         let test = try TestVolume()
         try test.remote.put("f/a", [UInt8](repeating: 7, count: 20_000))
@@ -43,7 +43,7 @@ import Volume
         #expect(try await value("state", "new~", test) == "downloaded,excluded")
     }
 
-    @Test("identifier and version are the provider's; there are none of what it does not know")
+    @Test("identifier and version are the provider's; an item that the provider does not know has neither")
     func identity() async throws {
         let test = try TestVolume(settle: 3_600)
         let item = try test.remote.put("a", "text")
@@ -56,7 +56,9 @@ import Volume
         #expect(await errnoOf { _ = try await value("other", "a", test) } == ENODATA)
     }
 
-    @Test("they are not listed, cannot be set or removed, and those that the store has of these names do not show")
+    @Test(
+        "user.hydrant.* is not listed and cannot be set or removed, and the store's attributes of these names are hidden"
+    )
     func copying() async throws {
         let test = try TestVolume()
         try test.remote.put("a", "text")

@@ -31,7 +31,7 @@ struct ConformanceTests {
 
     /// `HYDRANT_TEST_WEBDAV` is the URL of an empty folder on a server of yours, with user and password:
     /// `https://ada:secret@cloud.example.org/remote.php/dav/files/ada/try/`. What the suite makes there goes again.
-    @Test("every rule holds on a server of yours", .enabled(if: named != nil))
+    @Test("every rule holds on a server that you name", .enabled(if: named != nil))
     func ownServer() async throws {
         let parts = try #require(Self.named)
         let (provider, other) = (try Self.provider(parts), try Self.provider(parts))

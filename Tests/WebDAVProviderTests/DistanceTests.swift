@@ -10,7 +10,7 @@ import WebDAVHarness
 struct DistanceTests {
     /// (That it is fewer where it is near, no test can tell on a machine that has other things to do.)
     @Test(
-        "more to an Apache that is far, and to no other server",
+        "a distant Apache gets more uploads at once, other servers do not",
         arguments: [(ServerKind.apache, 48), (.nextcloud, 6), (.rclone, 16)])
     func far(_ kind: ServerKind, _ count: Int) async throws {
         var options = ServerOptions()

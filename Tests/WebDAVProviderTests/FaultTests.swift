@@ -215,7 +215,7 @@ struct FaultTests {
         } catch { return (.fails(error.code), error.description) }
     }
 
-    @Test("who reads", arguments: rows) func reading(_ row: Row) async throws {
+    @Test("reading, with a temporary fault", arguments: rows) func reading(_ row: Row) async throws {
         try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
             test.proxy.inject(row.fault, into: "GET", times: row.times)
             let sink = CheckingSink(Self.old)
@@ -226,7 +226,7 @@ struct FaultTests {
         }
     }
 
-    @Test("who reads, if it lasts", arguments: rows) func readingForLong(_ row: Row) async throws {
+    @Test("reading, with a permanent fault", arguments: rows) func readingForLong(_ row: Row) async throws {
         try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
             test.proxy.inject(row.fault, into: "GET", times: .max)
             let sink = CheckingSink(Array(Self.old[..<2_000]))
@@ -269,7 +269,7 @@ struct FaultTests {
             code: .serverUnreachable, requests: 1...1),
     ]
 
-    @Test("how often the server is asked for bytes, and for how long", arguments: lasting)
+    @Test("the number and duration of requests for bytes, with a permanent fault", arguments: lasting)
     func attempts(_ row: Lasting) async throws {
         try await Self.withProxy { test in
             test.proxy.inject(row.fault, into: "GET", times: .max)
@@ -283,7 +283,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a line that breaks again and again brings the document all the same") func brokenLine() async throws {
+    @Test("a document is complete although its connection breaks again and again") func brokenLine() async throws {
         try await Self.withProxy { test in
             test.proxy.inject(.cut(30_000), into: "GET", times: 6)
             let sink = CheckingSink(Self.old)
@@ -294,7 +294,7 @@ struct FaultTests {
         }
     }
 
-    @Test("who looks into the folder", arguments: rows) func looking(_ row: Row) async throws {
+    @Test("listing the folder", arguments: rows) func looking(_ row: Row) async throws {
         try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
             test.proxy.inject(row.fault, into: "PROPFIND", times: row.times)
             let (outcome, text) = await Self.outcome { () async throws(FileProviderError) in
@@ -318,7 +318,7 @@ struct FaultTests {
         }
     }
 
-    @Test("who writes", arguments: rows) func writing(_ row: Row) async throws {
+    @Test("writing", arguments: rows) func writing(_ row: Row) async throws {
         try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
             test.proxy.inject(row.fault, into: "PUT", times: row.times)
             let (outcome, text) = await Self.outcome { () async throws(FileProviderError) in
@@ -337,7 +337,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a server that closes its connections, whether or not something has come: nobody notices")
+    @Test("programs do not notice a server that closes its connections, with or without a reply")
     func closedConnections() async throws {
         try await Self.withProxy { test in
             for method in ["LOCK", "PUT", "MOVE", "DELETE", "MKCOL"] {
@@ -362,7 +362,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a small document whose answer is lost is sent again, and refused with what is there: itself")
+    @Test("a small document whose reply is lost is sent again, and the refusal shows that the store has it")
     func lostAnswer() async throws {
         try await Self.withProxy { test in
             test.proxy.inject(.cut(0), into: "PUT")
@@ -380,7 +380,7 @@ struct FaultTests {
         }
     }
 
-    @Test("a lock that the server fails to take back is taken back all the same: nobody else is kept out")
+    @Test("a lock that the server fails to release is released by another request, and blocks nobody")
     func unlocking() async throws {
         try await Self.withProxy { test in
             test.proxy.inject(Self.answer("500 Internal Server Error"), into: "UNLOCK", times: 2)
@@ -412,7 +412,7 @@ struct TrustTests {
         } catch { return error }
     }
 
-    @Test("a certificate that nobody here knows") func unknownAuthority() async throws {
+    @Test("a certificate of an unknown authority") func unknownAuthority() async throws {
         try await withServer(.apache, .usual) { server in
             let root = try #require(HTTPLocation(server.url))
             let provider = try WebDAVProvider(
@@ -435,7 +435,7 @@ struct TrustTests {
         }
     }
 
-    @Test("a redirection from https to plain http: no password goes there") func downgrade() async throws {
+    @Test("a redirection from https to plain http does not get the password") func downgrade() async throws {
         var options = ServerOptions.usual
         options.directives = ["Redirect 302 http://localhost:9/dav/"]
         try await withServer(.apache, options) { server in
@@ -446,7 +446,8 @@ struct TrustTests {
         }
     }
 
-    @Test("a clock that is off, by decades", arguments: [0, 1, 4_102_444_800]) func clock(_ seconds: Int) async throws {
+    @Test("a clock that is wrong by decades", arguments: [0, 1, 4_102_444_800]) func clock(_ seconds: Int) async throws
+    {
         try await withServer(.apache) { server in
             try Seeding(server.root).file("doc", "old", modified: seconds)
             let provider = try server.provider()

@@ -57,7 +57,7 @@ struct HostileServerTests {
 
     // MARK: Too much
 
-    @Test("a listing that never ends is refused after so many entries") func entries() async throws {
+    @Test("an endless listing is refused after a limit of entries") func entries() async throws {
         try await Self.withProxy({ $0.mostEntries = 1_000 }) { proxy, provider in
             let again = Self.document("/dav/x", size: Self.size("1"))
             proxy.inject(.endless(Self.head + "\r\n" + Self.start + Self.folder, again: again), into: "PROPFIND")
@@ -68,7 +68,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("an entry that never ends is refused after so many bytes", .timeLimit(.minutes(2)))
+    @Test("an endless entry is refused after a limit of bytes", .timeLimit(.minutes(2)))
     func endlessEntry() async throws {
         try await Self.withProxy { proxy, provider in
             let open = "<D:response><D:href>/dav/x</D:href><D:propstat><D:prop>"
@@ -80,7 +80,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("a listing that drips is given up after its time", arguments: ["<D:x/>", " "])
+    @Test("a listing that drips is ended after its time limit", arguments: ["<D:x/>", " "])
     func time(_ again: String) async throws {
         try await Self.withProxy({ $0.http.listingTimeout = 1 }) { proxy, provider in
             proxy.inject(
@@ -91,7 +91,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("an answer to a change that drips keeps nobody waiting for its end", .timeLimit(.minutes(10)))
+    @Test("a reply to a change that drips does not delay the change", .timeLimit(.minutes(10)))
     func changes() async throws {
         try await Self.withProxy { proxy, provider in
             let head = "HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\n\r\n"
@@ -105,7 +105,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("what is compressed, which nobody asked for, is not unpacked") func compressed() async throws {
+    @Test("a compressed reply, which we did not ask for, is not unpacked") func compressed() async throws {
         try await Self.withProxy { proxy, provider in
             // (100 MiB of zeros.)
             let bytes = Array("H4sIAAAAAAACA+3BMQEAAADCoPVPbQ0PoAAAAAAAAAAA".utf8)
@@ -130,8 +130,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("a document that lies compressed on the server is taken as it lies there") func encodedDocument() async throws
-    {
+    @Test("a document stored compressed on the server is downloaded as it is") func encodedDocument() async throws {
         try await Self.withProxy { proxy, provider in
             let item = try #require(
                 try await provider.enumerateItems(in: .rootContainer, startingAt: nil).items.first)
@@ -146,7 +145,7 @@ struct HostileServerTests {
     // MARK: Bad entries
 
     @Test(
-        "one bad entry is left out by itself, and explained",
+        "one bad entry alone is left out, with a reason",
         arguments: [
             (document("/dav/bad", size: ""), "bad", "the server does not say its size"),
             (document("/dav/bad", size: size("")), "bad", "the server does not say its size"),
@@ -169,7 +168,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("a folder in which something cannot be shown is not empty") func deletingAFolder() async throws {
+    @Test("a folder with entries that cannot be shown is not empty") func deletingAFolder() async throws {
         try await withServer(.apache) { server in
             try Seeding(server.root).file("folder/bad", "bad")
             chmod(server.root + "/folder", 0o777)
@@ -191,7 +190,8 @@ struct HostileServerTests {
         }
     }
 
-    @Test("a server that calls itself otherwise in a whole listing is understood") func otherName() async throws {
+    @Test("a server that uses another URL for itself throughout a listing is understood") func otherName() async throws
+    {
         try await Self.withProxy { proxy, provider in
             let inside = "http://backend.invalid"
             let folder = Self.entry("\(inside)/dav/", "<D:resourcetype><D:collection/></D:resourcetype>")
@@ -202,7 +202,7 @@ struct HostileServerTests {
         }
     }
 
-    @Test("a listing that cannot be used is no missing folder, and says why") func unusable() async throws {
+    @Test("an unusable listing is not a missing folder, and the error says why") func unusable() async throws {
         try await Self.withProxy { proxy, provider in
             proxy.inject(Self.answer(Self.document("/remote/good", size: Self.size("4"))), into: "PROPFIND")
             var error = await Self.look(provider)
@@ -215,7 +215,7 @@ struct HostileServerTests {
             proxy.inject(.reply("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), into: "PROPFIND", times: 9)
             error = await Self.look(provider)
             #expect(error?.code == .noSuchItem, "\(error as Any)")
-            #expect(error?.message.contains("the server has no such folder") == true, "\(error as Any)")
+            #expect(error?.message.contains("the server no longer has this folder") == true, "\(error as Any)")
         }
     }
 }

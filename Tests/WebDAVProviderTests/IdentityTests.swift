@@ -63,7 +63,7 @@ import WebDAVHarness
         }
     }
 
-    @Test("what a crash left is hidden, and goes after a day") func leftovers() async throws {
+    @Test("leftovers of a crash are hidden, and removed after a day") func leftovers() async throws {
         try await withServer(.apache) { server in
             let provider = try server.provider()
             let old = server.root + "/.hydrant-upload-0123456789abcdef"

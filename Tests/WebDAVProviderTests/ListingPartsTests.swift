@@ -103,7 +103,7 @@ struct ListingPartsTests {
 
     // MARK: The stream
 
-    @Test("no more than one part waits to be taken") func stream() async throws {
+    @Test("at most one part waits to be taken") func stream() async throws {
         let stream = ListingStream(patience: .seconds(600))
         let sent = Mutex(0)
         stream.begin { () async throws(FileProviderError) in
@@ -125,7 +125,7 @@ struct ListingPartsTests {
         #expect(names == ["0", "1", "2", "3", "4", "last"])
     }
 
-    @Test("a listing of which nobody takes the next part ends") func patience() async throws {
+    @Test("a listing ends when its next part is not taken") func patience() async throws {
         let stream = ListingStream(patience: .milliseconds(20))
         let failure = Mutex<FileProviderError.Code?>(nil)
         stream.begin { () async throws(FileProviderError) in
@@ -142,7 +142,7 @@ struct ListingPartsTests {
         } catch { #expect(error.code == .cannotSynchronize, "\(error)") }
     }
 
-    @Test("whoever gives up waiting for a part gives the listing up") func cancelling() async throws {
+    @Test("a reader that stops waiting for a part ends the listing") func cancelling() async throws {
         let stream = ListingStream(patience: .seconds(600))
         let gate = Gate()
         let wasCancelled = Mutex(false)
@@ -174,7 +174,7 @@ struct ListingPartsTests {
         }
     }
 
-    @Test("the beginning of a listing without end is handed on, and no more of it read than is taken")
+    @Test("the beginning of an endless listing is passed on, and no more of it is read than is taken")
     func endless() async throws {
         try await Answers.withProxy({ $0.mostEntries = 20_000 }) { proxy, provider in
             let again = Answers.document("/dav/x", size: Answers.size("1"))
@@ -201,7 +201,7 @@ struct ListingPartsTests {
         }
     }
 
-    @Test("a listing that breaks off has no last page") func brokenOff() async throws {
+    @Test("a listing that breaks has no last page") func brokenOff() async throws {
         try await Answers.withProxy { proxy, provider in
             let body = ([Answers.start, Answers.folder] + Self.documents(0..<8_000)).joined()
             let length = "Content-Length: \(body.utf8.count + 1_000)\r\n\r\n"
@@ -221,7 +221,7 @@ struct ListingPartsTests {
         }
     }
 
-    @Test("a page of another listing is not gone on with") func otherPages() async throws {
+    @Test("a page of another listing is not continued") func otherPages() async throws {
         try await Answers.withProxy { proxy, provider in
             proxy.inject(Answers.answer([Answers.folder] + Self.documents(0..<8_000)), into: "PROPFIND")
             let page = try #require(
@@ -234,7 +234,7 @@ struct ListingPartsTests {
         }
     }
 
-    @Test("nothing is handed on before it is known that it is a folder") func folderLast() async throws {
+    @Test("nothing is passed on before the server has confirmed that it is a folder") func folderLast() async throws {
         try await Answers.withProxy { proxy, provider in
             proxy.inject(Answers.answer(Self.documents(0..<8_000) + [Answers.folder]), into: "PROPFIND")
             let items = try await Self.pages(provider)
@@ -251,7 +251,7 @@ struct ListingPartsTests {
 
     // MARK: Which item is which
 
-    @Test("what was renamed from the beginning of a long listing to its end is recognised, and so is an exchange")
+    @Test("an item renamed from the beginning of a long listing to its end is recognised, and so is an exchange")
     func renamed() async throws {
         try await Answers.withProxy { proxy, provider in
             let domain = Knowing()
@@ -285,7 +285,7 @@ struct ListingPartsTests {
         }
     }
 
-    @Test("a name that was left out of a long listing is not missing") func leftOut() async throws {
+    @Test("a name left out of a long listing does not count as missing") func leftOut() async throws {
         try await Answers.withProxy { proxy, provider in
             let domain = Knowing()
             try await provider.beginServing(domain)
@@ -300,7 +300,7 @@ struct ListingPartsTests {
         }
     }
 
-    @Test("a name that a long listing has twice is one item, also when the catalog has its first part by then")
+    @Test("a name that a long listing has twice is one item, also when the catalog has its first part already")
     func twice() async throws {
         try await Answers.withProxy { proxy, provider in
             let domain = Knowing()
@@ -313,7 +313,7 @@ struct ListingPartsTests {
         }
     }
 
-    @Test("a document from another folder is recognised in a listing of which little is new")
+    @Test("a document moved from another folder is recognised in a listing with few new entries")
     func movedHere() async throws {
         try await Answers.withProxy { proxy, provider in
             let domain = Knowing()

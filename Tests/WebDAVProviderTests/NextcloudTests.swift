@@ -41,7 +41,7 @@ struct NextcloudTests {
         ItemMetadata(contentModificationDate: FileTime(seconds: seconds))
     }
 
-    @Test("a large document goes in parts; what has arrived is not sent again") func parts() async throws {
+    @Test("a large document is sent in parts; parts that have arrived are not sent again") func parts() async throws {
         try await Self.withProvider { server, proxy, provider in
             let bytes = noise(21 << 20)
             proxy.inject(.reset, into: "PUT", path: "/00003", times: 1_000)
@@ -64,7 +64,8 @@ struct NextcloudTests {
         }
     }
 
-    @Test("what is replaced in parts stays the same document, and a stale base is refused") func replaced() async throws
+    @Test("a document replaced in parts stays the same document, and a stale base version is refused") func replaced()
+        async throws
     {
         try await Self.withProvider { server, proxy, provider in
             let first = try await provider.createItem(Self.template("a"), contents: BytesSource(noise(1_000)))
@@ -84,7 +85,7 @@ struct NextcloudTests {
         }
     }
 
-    @Test("two versions of one size and one second are two versions") func sameSecond() async throws {
+    @Test("two versions of the same size and second are two versions") func sameSecond() async throws {
         try await Self.withProvider { server, _, provider in
             let first = try await provider.createItem(Self.template("a"), contents: BytesSource(Array("one".utf8)))
             let second = try await provider.itemChanged(
@@ -105,7 +106,7 @@ struct NextcloudTests {
         }
     }
 
-    @Test("the trash has what programs delete, and nothing else") func trash() async throws {
+    @Test("the trash gets documents that programs delete, and nothing else") func trash() async throws {
         try await Self.withProvider { _, _, provider in
             #expect(provider.hasTrash)
             for name: Filename in ["kept", "gone"] {
@@ -127,7 +128,7 @@ struct NextcloudTests {
         }
     }
 
-    @Test("how full it is, and what does not fit") func quota() async throws {
+    @Test("use of the store, and documents that do not fit") func quota() async throws {
         var options = Self.options
         options.quota = 1_000_000
         try await Self.withProvider(options) { server, _, provider in
@@ -145,7 +146,7 @@ struct NextcloudTests {
         }
     }
 
-    @Test("the topmost folder's version is another one when anything changes") func folderVersion() async throws {
+    @Test("any change gives the topmost folder another version") func folderVersion() async throws {
         try await Self.withProvider { server, _, provider in
             try Seeding(server.root).file("f/g/deep", "one")
             let before = try await provider.folderVersion(of: .rootContainer)
@@ -156,7 +157,8 @@ struct NextcloudTests {
         }
     }
 
-    @Test("what somebody else has moved to another folder is found by its number") func moved() async throws {
+    @Test("a document that another user moved to another folder is recognised by its number") func moved() async throws
+    {
         try await Self.withProvider { server, _, provider in
             try Seeding(server.root).file("f/a", "one")
             try Seeding(server.root).folder("g/h")
@@ -182,7 +184,7 @@ struct NextcloudTests {
     }
 
     @Test(
-        "names that it would change, or keep for itself, are refused", arguments: ["e\u{301}", ".htaccess", "x.part"])
+        "names that the server would change or reserve are refused", arguments: ["e\u{301}", ".htaccess", "x.part"])
     func names(_ name: String) async throws {
         try await Self.withProvider { (server, _, provider) async throws in
             await #expect {
@@ -194,7 +196,7 @@ struct NextcloudTests {
         }
     }
 
-    @Test("what Apache has of a large document is used only if it is its beginning", arguments: [true, false])
+    @Test("a large document's bytes from Apache are used only if they are its beginning", arguments: [true, false])
     func partial(isRight: Bool) async throws {
         try await withServer(.apache) { server in
             let provider = try server.provider()

@@ -41,7 +41,7 @@ struct ProxyTests {
     // MARK: Names
 
     @Test(
-        "a name that the server would cut is refused, and what has the rest of it stays",
+        "a name that the server would cut is refused, and the item with the cut name stays",
         arguments: [true, false], ["x;y.txt", "x?y.txt", "x\n", "\tx"])
     func cutName(hidesServer: Bool, name: String) async throws {
         try await Self.withProxy(.wsgidav, { if hidesServer { $0.hides = "Server" } }) { server, _, provider in
@@ -66,7 +66,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "a name that the server keeps is kept, and is tried out once",
+        "a name that the server keeps is kept, after one trial",
         arguments: [ServerKind.apache, .rclone], ["x;y.txt", "x?y", "x#y", "x%41", "x+y", "x\\y", "x:y", "x.", "x "])
     func keptName(_ kind: ServerKind, name: String) async throws {
         try await Self.withProxy(kind) { server, proxy, provider in
@@ -84,7 +84,7 @@ struct ProxyTests {
     }
 
     @Test(
-        "whether locks hold is found out, whatever the server is called",
+        "a test shows whether locks work, regardless of the server's name",
         arguments: [(ServerKind.apache, true), (.rclone, true), (.wsgidav, false)])
     func locks(_ kind: ServerKind, hold: Bool) async throws {
         try await Self.withProxy(kind, { $0.hides = "Server" }) { server, _, provider in
@@ -120,7 +120,7 @@ struct ProxyTests {
         .reply("HTTP/1.1 \(text)\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
     }
 
-    @Test("behind a proxy that ends TLS an Apache is told targets over http") func endedTLS() async throws {
+    @Test("behind a proxy that ends TLS, an Apache gets targets with http") func endedTLS() async throws {
         try await Self.withProxy(.apache) { server, proxy, provider in
             let item = try await Self.create("a", "text", provider)
             // As it answers what names another protocol; and a path, with 400.
@@ -136,7 +136,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("where no target is taken the cause is said, and it is not that the server is away")
+    @Test("where no target is accepted, the error names the cause, and not an absent server")
     func noTarget() async throws {
         try await Self.withProxy(.rclone) { server, proxy, provider in
             let item = try await Self.create("a", "text", provider)
@@ -155,7 +155,7 @@ struct ProxyTests {
 
     // MARK: Versions
 
-    @Test("a document whose bytes come under another tag is read, while the listing's version is still there")
+    @Test("a document whose bytes have another tag is read, while the listing's version still exists")
     func otherTag() async throws {
         try await Self.withProxy(.apache) { server, proxy, provider in
             // Not a weak tag.
@@ -184,7 +184,7 @@ struct ProxyTests {
         }
     }
 
-    @Test("what shows only after a moment counts as sent, and as moved") func late() async throws {
+    @Test("an upload or move that shows only after a moment counts as done") func late() async throws {
         try await Self.withProxy(.rclone) { server, proxy, provider in
             _ = try await Self.create("first", "text", provider)
             proxy.inject(Self.status("404 Not Found"), into: "PROPFIND", path: ".hydrant-upload-", times: 4)

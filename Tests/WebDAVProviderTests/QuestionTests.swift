@@ -10,7 +10,7 @@ import WebDAVHarness
 @Suite("WebDAV: questions", .timeLimit(.minutes(10)))
 struct QuestionTests {
     @Test(
-        "Apache is not asked for what it does not have; nothing is missing in what it says",
+        "Apache is not asked for properties it lacks; its answers miss nothing",
         arguments: [(ServerKind.apache, false), (.nextcloud, true), (.rclone, true)])
     func unknown(_ kind: ServerKind, isAsked: Bool) async throws {
         var options = ServerOptions()

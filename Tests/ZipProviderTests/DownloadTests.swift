@@ -7,9 +7,9 @@ import Testing
 
 @testable import hydrant_provider_zip
 
-@Suite("A ZIP archive: downloads, and an archive that is replaced")
+@Suite("A ZIP archive: downloads, and replacement")
 struct DownloadTests {
-    @Test("every range has the right bytes, whichever was asked for before", arguments: [true, false])
+    @Test("every range has the right bytes, in any order of requests", arguments: [true, false])
     func ranges(isPacked: Bool) async throws {
         try await withArchives { archives in
             try archives.python(
@@ -59,7 +59,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("a download that nobody wants any more ends, also while it skips")
+    @Test("a cancelled download ends, also while it skips")
     func cancelled() async throws {
         try await withArchives { archives in
             try archives.python(#"make("a.zip", ("x", bytes(64 << 20)))"#)
@@ -81,7 +81,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("a replaced archive: other versions, the same identifiers, and old versions are refused")
+    @Test("a replaced archive has other versions and the same identifiers, and refuses old versions")
     func replaced() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -107,7 +107,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("replaced in the middle of a download: no byte of the other one")
+    @Test("an archive replaced during a download: no byte of the new archive")
     func replacedMeanwhile() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -127,7 +127,7 @@ struct DownloadTests {
         }
     }
 
-    @Test("while the archive is away nothing is taken for deleted; then it goes on")
+    @Test("while the archive is away nothing counts as deleted; the provider continues when it is back")
     func away() async throws {
         try await withArchives { archives in
             try archives.python(#"make("a.zip", ("x", b"one"))"#)

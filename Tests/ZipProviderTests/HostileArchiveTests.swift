@@ -5,9 +5,9 @@ import Testing
 
 @testable import hydrant_provider_zip
 
-@Suite("A ZIP archive that lies")
+@Suite("A malformed ZIP archive")
 struct HostileArchiveTests {
-    @Test("names lead nowhere but into the archive; of two at one place one is shown, always the same")
+    @Test("names lead nowhere but into the archive; of two items at one place always the same one is shown")
     func names() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -37,7 +37,7 @@ struct HostileArchiveTests {
 
     /// 4 KB of a name each, in 75,000 folders that have no entries: whole paths of them would be 150 MB, and sorting those
     /// takes minutes.
-    @Test("names in many folders cost what they are long, not what their paths are", .timeLimit(.minutes(1)))
+    @Test("the cost of names grows with the names, not with their whole paths", .timeLimit(.minutes(1)))
     func deep() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -66,7 +66,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("what is in more folders than an archive may have that it does not name is left out, and said")
+    @Test("items that need too many unlisted folders are left out, with a message")
     func impliedFolders() throws {
         func entry(_ index: Int, _ name: String, _ kind: ArchiveEntry.Kind = .document) -> ArchiveEntry {
             ArchiveEntry(
@@ -103,7 +103,7 @@ struct HostileArchiveTests {
         #expect(names(links) == ["12345"] && links.omissionCount == 2)
     }
 
-    @Test("a size that is not true is an error, and not a byte more than promised", arguments: [true, false])
+    @Test("a wrong size is an error, and gives no byte beyond that size", arguments: [true, false])
     func sizes(isPacked: Bool) async throws {
         try await withArchives { archives in
             let packed = isPacked ? "True" : "False"
@@ -124,7 +124,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("what packs to a thousandth is shown with its size, and read in pieces")
+    @Test("a document packed to a thousandth is shown with its size, and read in pieces")
     func bomb() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -140,7 +140,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("damaged contents are an error that names the document; the others can be read")
+    @Test("damaged contents are an error that names the document; the other documents can be read")
     func damaged() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -163,7 +163,7 @@ struct HostileArchiveTests {
         }
     }
 
-    @Test("an encrypted document is shown, and refused with what to do")
+    @Test("an encrypted document is shown; reading it is refused with a remedy")
     func encrypted() async throws {
         try await withArchives { archives in
             try archives.python(

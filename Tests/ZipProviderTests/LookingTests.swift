@@ -6,9 +6,9 @@ import Testing
 
 @testable import hydrant_provider_zip
 
-@Suite("A ZIP archive: what is shown of it")
+@Suite("A ZIP archive: listing")
 struct LookingTests {
-    @Test("it keeps the contract")
+    @Test("the provider keeps the contract")
     func conformance() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -54,7 +54,7 @@ struct LookingTests {
         }
     }
 
-    @Test("names are the archive's bytes, and two that only look the same are two")
+    @Test("names are the archive's bytes, so two that only look the same differ")
     func names() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -84,7 +84,8 @@ struct LookingTests {
         }
     }
 
-    @Test("made by Info-ZIP: modes, links and dates to the second", .enabled(if: access("/usr/bin/zip", X_OK) == 0))
+    @Test(
+        "an archive of Info-ZIP: modes, links and dates to the second", .enabled(if: access("/usr/bin/zip", X_OK) == 0))
     func infoZIP() async throws {
         try await withArchives { archives in
             try archives.sandbox.run(
@@ -103,7 +104,7 @@ struct LookingTests {
         }
     }
 
-    @Test("what cannot be opened is said in one line that names it")
+    @Test("an archive that cannot be opened is reported in one line that names it")
     func refused() async throws {
         try await withArchives { archives in
             try archives.python(

@@ -21,7 +21,7 @@ struct ZipMountTests {
             environment: sandbox.environment.merging(["PATH": "\(folder):/usr/bin:/bin"]) { $1 }, limit: 20)
     }
 
-    @Test("an archive is a folder: looked at, read, copied, never changed")
+    @Test("an archive is a folder: listed, read, copied, never changed")
     func mounted() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -51,7 +51,7 @@ struct ZipMountTests {
         }
     }
 
-    @Test("a replaced archive shows within seconds, to those who look and to those who read")
+    @Test("a replaced archive shows within seconds, in listings and reads")
     func replaced() async throws {
         try await withArchives { archives in
             try archives.python(
@@ -86,7 +86,7 @@ struct ZipMountTests {
         }
     }
 
-    @Test("what cannot be mounted is said in one line")
+    @Test("an archive that cannot be mounted is reported in one line")
     func refused() async throws {
         try await withArchives { archives in
             try archives.python(

@@ -48,7 +48,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
         case .user: "The user name on the server."
         case .auth: "How to sign in: basic (a user name and a password; the default) or bearer (a token)."
         case .passwordCommand:
-            "A program, with its arguments, that prints the password (or token) on its first line; then none is kept by Hydrant."
+            "A program, with its arguments, that prints the password (or token) on its first line; Hydrant then keeps none."
         case .certificateAuthority:
             "A PEM file with the certificate authority of the server, trusted besides the system's."
         case .mountpoint: "The directory to mount at when hydrant mount NAME names none."
@@ -59,10 +59,10 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
         case .limitDownload: "As --limit-download of hydrant mount."
         case .limitUpload: "As --limit-upload of hydrant mount."
         case .holdDeletions: "As --hold-deletions of hydrant mount."
-        case .exclude: "Patterns as --exclude of hydrant mount has them."
-        case .downloadsAllow: "Programs that may download what they open, as hydrant policy has them."
-        case .downloadsDeny: "Programs that may not."
-        case .downloadsAsk: "Programs of which you are asked."
+        case .exclude: "Patterns, each as for --exclude of hydrant mount."
+        case .downloadsAllow: "Programs that may download the documents they open, as for hydrant policy."
+        case .downloadsDeny: "Programs that may not download."
+        case .downloadsAsk: "Programs that may not download until you agree."
         case .thumbnails:
             "Whether thumbnails of documents go into your cache of thumbnails, for file managers. Default: true."
         }

@@ -26,13 +26,14 @@ struct ContentExamination {
             guard let id = entry.id else {
                 problems.append(
                     DoctorProblem(
-                        place: entry.path, what: "is no file of the content store's", meaning: "nobody reads it"))
+                        place: entry.path, what: "is not a file of the content store", meaning: "Hydrant never reads it"
+                    ))
                 continue
             }
             if current[id.inode] != id.number {
                 problems.append(
                     DoctorProblem(
-                        place: entry.path, what: "the catalog names no such file",
+                        place: entry.path, what: "the catalog does not know this file",
                         meaning: inventory.label(of: entry.path) == nil
                             ? "it takes up space" : "it holds changes that never reached the store; see hydrant rescue",
                         repair: .putAside(entry.path)))
@@ -56,7 +57,7 @@ struct ContentExamination {
                     meaning: "changes that never reached the store are gone; look for a copy of the file in a backup")
                 : DoctorProblem(
                     place: shown, what: "its file \(path) is missing",
-                    meaning: "it is said to be downloaded and is not", repair: .evict(inode.id, nil))
+                    meaning: "the catalog says that it is downloaded", repair: .evict(inode.id, nil))
         }
         // The catalog learns the size of a file that a program is writing when the program closes it.
         guard status.size != inode.size, inode.writing == nil else { return nil }
@@ -64,8 +65,8 @@ struct ContentExamination {
             isLoss: isOnlyHere && status.size < inode.size, place: try reader.shown(inode.id),
             what: "its file \(path) has \(status.size) bytes, the catalog says \(inode.size)",
             meaning: isOnlyHere
-                ? "some of its changes are gone, or were never recorded; copy the file before it is opened again"
-                : "a program would read something else than the store has",
+                ? "some of its changes are gone, or were never recorded; copy the file before you open the document again"
+                : "programs would read other bytes than the store has",
             repair: isOnlyHere ? nil : .evict(inode.id, path))
     }
 }

@@ -93,8 +93,8 @@ package struct Doctor {
         let (scheme, _) = try StoreLocation.split(domain)
         guard let registration = registration(of: domain) else {
             throw DaemonError(
-                "\(domain): only its daemon (hydrant-provider-\(scheme)) can ask this store; run doctor without --store, "
-                    + "which looks at everything else")
+                "\(domain): only its daemon (hydrant-provider-\(scheme)) can ask this store; run doctor without --store "
+                    + "to check everything else")
         }
         return try await registration.provider(
             for: StoreLocation(domain, kind: registration.kind, workingDirectory: "/"))
@@ -105,7 +105,7 @@ package struct Doctor {
         return DoctorProblem(
             isLoss: false, place: catalogPath, what: error.code == .notFound ? "is missing" : "is damaged",
             meaning:
-                "\(count) files here hold changes that the store may not have; hydrant rescue \(path) TARGET brings them out"
+                "\(count) files here hold changes that the store may not have; hydrant rescue \(path) TARGET copies them out"
         )
     }
 

@@ -40,7 +40,7 @@ package struct DoctorProblem: Sendable, Equatable {
     package var remedy: String {
         let (would, did) = remedies
         switch outcome {
-        case nil: return would.isEmpty ? "--repair cannot put it right" : "--repair \(would)"
+        case nil: return would.isEmpty ? "--repair cannot fix it" : "--repair \(would)"
         case .done: return "repaired: \(did)"
         case .failed(let why): return "not repaired: \(why)"
         }
@@ -54,7 +54,7 @@ package struct DoctorProblem: Sendable, Equatable {
         case .evict:
             ("puts the file aside and makes it a placeholder", "the file is put aside, and it is a placeholder")
         case .putAside: ("moves it to content/lost+found", "moved to content/lost+found")
-        case .listAnew: ("lists its folder anew at the next mount", "its folder is listed anew at the next mount")
+        case .listAnew: ("lists its folder again at the next mount", "its folder is listed again at the next mount")
         }
     }
 }

@@ -32,7 +32,7 @@ struct StoreExamination {
                 case .unreachable(let why):
                     next = items.count
                     let problem = DoctorProblem(
-                        place: "the store", what: why, meaning: "what is in it could not be compared to the end")
+                        place: "the store", what: why, meaning: "not all items could be compared with it")
                     if !problems.contains(problem) { problems.append(problem) }
                 }
                 ask()
@@ -52,14 +52,14 @@ struct StoreExamination {
         do {
             let found = try await client.quietPlaceholder(for: identifier)
             if found.version.content != item.remoteVersion?.content, item.kind.isDocument {
-                return .different(problem(item, "the store has another version of it", "the next listing brings it"))
+                return .different(problem(item, "the store has another version of it", "the next listing updates it"))
             }
             let parent = try catalog.read { reader in try item.remote.flatMap { try reader.item($0.parent)?.identifier }
             }
             guard found.parentIdentifier == parent, found.filename == item.remote?.name else {
                 return .different(
                     problem(
-                        item, "the store has it elsewhere, as “\(found.filename)” in \(found.parentIdentifier)",
+                        item, "in the store it is elsewhere, as “\(found.filename)” in \(found.parentIdentifier)",
                         "the next listing moves it"))
             }
             return .same
@@ -68,11 +68,11 @@ struct StoreExamination {
             case .noSuchItem:
                 let meaning =
                     item.heldSince == nil
-                    ? "the next listing takes it away" : "it stays here until hydrant resolve --keep mine|theirs"
-                return .different(problem(item, "the store has it no more", meaning))
+                    ? "the next listing removes it" : "it stays here until hydrant resolve --keep mine|theirs"
+                return .different(problem(item, "the store no longer has it", meaning))
             case .serverUnreachable, .notAuthenticated: return .unreachable(error.message)
             default:
-                return .different(problem(item, "the store does not say: \(error.message)", "it may not be readable"))
+                return .different(problem(item, "the store cannot show it: \(error.message)", "it may be unreadable"))
             }
         } catch {
             return .unreachable("\(error)")

@@ -30,7 +30,7 @@ package struct LogFile: Sendable {
         var status = stat()
         guard lstat(folder, &status) == 0 else { throw DaemonError("\(folder): \(String(cString: strerror(errno)))") }
         guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
-            throw DaemonError("\(folder): is no folder of yours; look who made it")
+            throw DaemonError("\(folder): is not a folder of yours; find out who made it, and remove it")
         }
         if status.st_mode & 0o022 != 0 { chmod(folder, status.st_mode & 0o755) }
         return LogFile(path: folder + "/hydrant.log")
@@ -45,7 +45,7 @@ package struct LogFile: Sendable {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
             close(descriptor)
-            throw DaemonError("\(path): is no file of yours")
+            throw DaemonError("\(path): is not a file of yours")
         }
         return descriptor
     }

@@ -28,7 +28,7 @@ struct PolicyNotice: Sendable {
             let answer = String(decoding: ending.printed.prefix { $0 != 0x0A }, as: UTF8.self)
             return ending.status == 0 ? DownloadDecision(rawValue: answer) : nil
         } catch {
-            logger.info("nobody could be asked", metadata: ["program": "\(program)", "error": "\(error)"])
+            logger.info("the user could not be asked", metadata: ["program": "\(program)", "error": "\(error)"])
             return nil
         }
     }

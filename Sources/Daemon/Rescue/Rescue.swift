@@ -111,7 +111,7 @@ package struct Rescue {
     private func writeRanges(
         _ ranges: [Range<Int64>], _ size: Int64, beside path: [UInt8], _ target: RescueTarget
     ) throws(DaemonError) {
-        var text = "# Of \(size) bytes these are the document's, first and last included; all others were never here.\n"
+        var text = "# The ranges of the document's \(size) bytes that were here, first and last byte included.\n"
         for range in ranges { text += "\(range.lowerBound) \(range.upperBound - 1)\n" }
         let made = try target.create(path, suffix: ".ranges")
         defer { close(made.descriptor) }

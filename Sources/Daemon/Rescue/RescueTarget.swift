@@ -22,7 +22,7 @@ final class RescueTarget {
         guard names.isEmpty else { throw DaemonError("\(path): \(Self.notEmpty)") }
     }
 
-    private static let notEmpty = "is not empty; name a directory that is, or one that does not exist"
+    private static let notEmpty = "is not empty; name an empty directory, or one that does not exist"
 
     deinit { close(root) }
 

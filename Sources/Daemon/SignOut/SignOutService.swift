@@ -71,7 +71,7 @@ final class SignOutService: Sendable {
             return true
         } catch {
             logger.error(
-                "what was changed after the sign-out cannot be put aside, and stays: hydrant rescue brings it out",
+                "documents changed after the sign-out cannot be put aside, and stay; hydrant rescue copies them out",
                 metadata: ["error": "\(error)"])
             return false
         }

@@ -42,7 +42,7 @@ package enum DaemonHandover {
 
     /// Reads the configuration, once. Clears the variable, so that children do not see it.
     static func take() throws(DaemonError) -> DaemonConfiguration {
-        guard let descriptor else { throw DaemonError("nothing was handed over; run hydrant mount") }
+        guard let descriptor else { throw DaemonError("no configuration was handed over; run hydrant mount") }
         let data = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).readDataToEndOfFile()
         unsetenv(variable)
         return try decode(data)
@@ -52,16 +52,16 @@ package enum DaemonHandover {
         struct Header: Decodable { var version: Int }
         let decoder = JSONDecoder()
         guard let header = try? decoder.decode(Header.self, from: data) else {
-            throw DaemonError("what was handed over is no configuration; run hydrant mount")
+            throw DaemonError("the handed over data is not a configuration; run hydrant mount")
         }
         let own = DaemonConfiguration.currentVersion
         guard header.version == own else {
             throw DaemonError(
-                "was built for another release of Hydrant (it starts daemons in version \(own) of the way, the command in "
-                    + "version \(header.version)); build it again with the release of the command")
+                "was built for another release of Hydrant (daemon protocol \(own); that of the command is "
+                    + "\(header.version)); build it again with the release of the command")
         }
         do { return try decoder.decode(DaemonConfiguration.self, from: data) } catch {
-            throw DaemonError("what was handed over cannot be read: \(error)")
+            throw DaemonError("the handed over configuration cannot be read: \(error)")
         }
     }
 }

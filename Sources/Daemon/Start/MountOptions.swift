@@ -11,7 +11,7 @@ extension DaemonConfiguration {
         let isPlain = name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) }
         guard isPlain, (1...100).contains(name.utf8.count), let first = name.first, !"-.".contains(first) else {
             throw DaemonError(
-                "--domain \(name): not a name; take up to 100 letters, digits, “-”, “_” and “.”, the first a letter or digit"
+                "--domain \(name): not a name; use up to 100 letters, digits, “-”, “_” and “.”, the first a letter or digit"
             )
         }
         domain = name
@@ -41,7 +41,7 @@ extension DaemonConfiguration {
             case ("gid", let value?): try set(\.gid, Self.group(value, "-o \(option)"), "-o \(option)")
             case ("umask", let value?): try set(\.umask, Self.mask(value, "-o \(option)"), "-o \(option)")
             case ("subtype", _):
-                throw DaemonError("-o \(option): the type is what mounts of hydrant are known by; leave it out")
+                throw DaemonError("-o \(option): Hydrant recognises its mounts by their type; leave this option out")
             default: mountOptions.append(option)
             }
         }

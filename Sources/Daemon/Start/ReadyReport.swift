@@ -87,7 +87,7 @@ package final class ReadyReport: Sendable {
             let isAbandoned = isOver.withLock { !$0 }
             close(descriptor)
             guard isAbandoned else { return }
-            LogStream().write("hydrant: ends: the command that started it is gone, and the mount is not up yet\n")
+            LogStream().write("hydrant: ending: the command that started this daemon ended before the mount was up\n")
             kill(getpid(), SIGTERM)
             // Exit even if the provider ignores the signal.
             sleep(Self.longestEnd)

@@ -88,17 +88,20 @@ extension DomainService {
         volume.endWritingNow()
         let (record, item) = try volume.inspect(try await domainPaths.resolve(path).id)
         guard record.kind == .document else { throw refusal(path, "is not a document") }
-        guard let item else { throw refusal(path, "is another name of a document, which stays on this machine") }
+        guard let item else {
+            throw refusal(path, "is a hard link, which only this machine has; name the document itself")
+        }
         if volume.engine.mount.isReadOnly { throw refusal(path, "is mounted read-only") }
         guard PNGPicture(picture) != nil, Raster(picture, mostPixels: GivenThumbnail.pixels) != nil else {
             throw refusal(
                 path,
-                "the picture is no whole PNG of at most \(GivenThumbnail.pixels) × \(GivenThumbnail.pixels) pixels")
+                "the picture is not a complete PNG of at most \(GivenThumbnail.pixels) × \(GivenThumbnail.pixels) pixels"
+            )
         }
         if let contents, contents != SavedContents(size: record.size, modified: record.modified.nanoseconds) {
             throw ControlFailure(
                 code: ControlFailure.otherContents,
-                message: refusal(path, "has other contents by now than the picture is of; it is not kept").message)
+                message: refusal(path, "its contents have changed since; the picture is not kept").message)
         }
         let isSent = try volume.engine.giveThumbnail(Thumbnail(bytes: Array(picture)), to: item, record)
         thumbnails.forget(record.id)

@@ -101,7 +101,7 @@ package struct ThumbnailCache: Sendable {
         for size in Size.allCases.reversed() where size.pixels <= largest.pixels {
             guard let smaller = current.fitting(size.pixels), let png = smaller.png, let picture = PNGPicture(png)
             else {
-                throw Problem("there is no memory for a picture of \(size.pixels) pixels")
+                throw Problem("not enough memory for a picture of \(size.pixels) pixels")
             }
             current = smaller
             bytes += try put(picture, uri, modified, at: path(of: uri, size))

@@ -54,7 +54,7 @@ struct PreviewMaker: Sendable {
     private func read(_ path: String) throws -> (String, isWhole: Bool) {
         let read = try FileBytes.read(path, most: Self.mostText)
         guard let text = PlainText.decoded(read.bytes, isWhole: read.isWhole) else {
-            throw failure(.nothingToShow, "is not text, whatever its name says")
+            throw failure(.nothingToShow, "is not text, although its name says so")
         }
         return (text, read.isWhole)
     }

@@ -6,7 +6,7 @@ enum ImportedCopy {
     /// - Parameter owner: the process whose end removes the copy.
     static func make(of path: String, for owner: Int32) async throws -> URL {
         guard let folder = ImportFolder(for: owner) else {
-            throw DocumentPickerError("process \(owner), which the copy is for, has ended")
+            throw DocumentPickerError("the process that the copy is for (\(owner)) has ended")
         }
         let full = try ImportFolder.parent() + "/" + folder.name
         try await onThread {

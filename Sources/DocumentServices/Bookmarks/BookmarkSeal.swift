@@ -48,11 +48,12 @@ final class BookmarkSeal: Sendable {
     /// - Throws: ``ControlFailure``: the data is no bookmark, another domain's bookmark, or a modified one.
     func open(_ bookmark: Data) throws -> BookmarkPayload {
         guard let payload = BookmarkPayload(unchecked: bookmark) else {
-            throw ControlFailure(code: "badBookmark", message: "this is no bookmark of hydrant's, or a part of one")
+            throw ControlFailure(
+                code: "badBookmark", message: "this is not a bookmark of hydrant's, or only a part of one")
         }
         guard let kept = self.kept.withLock({ $0 }), payload.domainID == kept.domain else {
             throw ControlFailure(
-                code: ControlFailure.notMine, message: "it is a bookmark of the domain \(payload.domain)")
+                code: ControlFailure.notMine, message: "the bookmark is of the domain \(payload.domain)")
         }
         let bytes = [UInt8](bookmark)
         let start = BookmarkPayload.headLength

@@ -50,10 +50,13 @@ package final class BookmarkService: Sendable {
             guard !names.isEmpty else {
                 throw ControlFailure(
                     code: "path",
-                    message: "\(mountPoint): the whole domain is not granted; name a document or a folder in it")
+                    message:
+                        "\(mountPoint): a right to a whole domain cannot be given; name a document or a folder in it")
             }
             if let until = wish.until, until <= now {
-                throw ControlFailure(code: "expired", message: "\(paths.shown(names)): a grant that has ended is none")
+                throw ControlFailure(
+                    code: "expired",
+                    message: "\(paths.shown(names)): the right would end in the past; choose a later end")
             }
             grant = Grant(
                 id: UUID(), identifier: identifier.rawValue, path: request.path, program: wish.program,
@@ -95,8 +98,8 @@ package final class BookmarkService: Sendable {
             throw ControlFailure(
                 code: ControlFailure.otherKey,
                 message:
-                    "\(mountPoint)/\(other.path): the bookmark was made before what this machine had of the domain "
-                    + "\(domainName) was removed, or on another machine; make it anew")
+                    "\(mountPoint)/\(other.path): the bookmark is from another machine, or from before this machine's "
+                    + "data of the domain \(domainName) was removed; make a new one")
         }
     }
 
@@ -133,7 +136,7 @@ package final class BookmarkService: Sendable {
             let name = mountPoint + "/" + payload.path.string
             if error.code == .noSuchItem {
                 throw ControlFailure(
-                    code: "noSuchItem", message: "\(name): the document of the bookmark is gone; it was there last")
+                    code: "noSuchItem", message: "\(name): the bookmark's item is gone; this was its last place")
             }
             throw ControlFailure(code: "provider", message: "\(name): cannot be found now: \(error.message)")
         }
@@ -199,7 +202,7 @@ package final class BookmarkService: Sendable {
     /// Programs that use the grant lose access before this returns.
     package func revoke(_ id: String) async throws -> GrantStatus {
         guard let uuid = UUID(uuidString: id), let grant = try await onWorkers({ [grants] in try grants.remove(uuid) })
-        else { throw ControlFailure(code: "noSuchGrant", message: "\(id): there is no such grant (any more)") }
+        else { throw ControlFailure(code: "noSuchGrant", message: "\(id): no such right, or no longer") }
         let status = status(grant, names: nil)
         await scopes.end(grant: uuid)
         return status
@@ -228,12 +231,12 @@ package final class BookmarkService: Sendable {
             let name = mountPoint + "/" + payload.path.string
             guard let id = payload.grant else {
                 throw ControlFailure(
-                    code: "notGranted", message: "\(name): the bookmark grants nothing; make one with a grant")
+                    code: "notGranted", message: "\(name): the bookmark carries no right; ask for one with a right")
             }
             guard let grant = grants[id] else {
                 throw ControlFailure(
                     code: "notGranted",
-                    message: "\(name): the grant was revoked, or its time is over; ask for a new one")
+                    message: "\(name): the right was revoked, or has expired; ask for a new bookmark")
             }
             if let allowed = grant.program { try await check(request, from: peer, allowed, name) }
             let found = try await find(payload)
@@ -245,8 +248,8 @@ package final class BookmarkService: Sendable {
                 // (A revocation may have missed this scope, which was not in the list yet.)
                 if !grants.has(id) { await scopes.end(grant: id) }
                 switch await scope.ended(by: grant.until) {
-                case .revoked: throw ControlFailure(code: "revoked", message: "\(name): the grant was revoked")
-                case .expired: throw ControlFailure(code: "expired", message: "\(name): the time of the grant is over")
+                case .revoked: throw ControlFailure(code: "revoked", message: "\(name): the right was revoked")
+                case .expired: throw ControlFailure(code: "expired", message: "\(name): the right has expired")
                 case .cancelled: break
                 }
             } catch {
@@ -271,14 +274,14 @@ package final class BookmarkService: Sendable {
         guard program == allowed else {
             throw ControlFailure(
                 code: "notGranted",
-                message: "\(name): is granted to \(allowed), not to \(program ?? "whoever asks")")
+                message: "\(name): only \(allowed) may use the right, not \(program ?? "this program")")
         }
         // Check this last, and only for the allowed program: the name of any other may lead anywhere.
         guard let executable, await Self.isNamedFile(executable) else {
             throw ControlFailure(
                 code: "notGranted",
-                message: "\(name): is granted to \(allowed), and what asks is not the file of the name "
-                    + "\(path ?? allowed) (any more); if that was replaced by a newer one, start it again")
+                message: "\(name): only \(allowed) may use the right, and the calling program is not, or no "
+                    + "longer, the file \(path ?? allowed); if a newer file has replaced it, start the program again")
         }
     }
 
@@ -308,7 +311,7 @@ package final class BookmarkService: Sendable {
     /// The path in the domain for a name in a scoped folder; nothing may exist there yet.
     package func place(of name: PathBytes, inScope token: String) throws -> PathBytes {
         guard let folder = scopes.folder(token) else {
-            throw ControlFailure(code: "path", message: "\(token): there is no such scoped folder (any more)")
+            throw ControlFailure(code: "path", message: "\(token): no such scoped folder, or no longer")
         }
         return try PathBytes(joining: folder.path(of: Filename(bytes: name.bytes)))
     }

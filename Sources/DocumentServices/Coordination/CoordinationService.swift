@@ -36,7 +36,7 @@ package final class CoordinationService: Sendable {
             locate: { ClaimTarget(locating: $0, in: catalog) },
             gaveUp: { presenter, kind in
                 logger.warning(
-                    "a presenter did not answer in time; nobody waits for it",
+                    "a presenter did not answer in time; the claim does not wait for it",
                     metadata: ["presenter": "\(presenter.id.rawValue)", "question": "\(kind.rawValue)"])
             })
         watch = PresenterWatch(catalog: catalog, mountPoint: mountPoint)
@@ -103,10 +103,10 @@ package final class CoordinationService: Sendable {
     /// The claim does not end before this process ends.
     package func bind(_ claim: String, to pid: Int32) -> ControlResponse {
         guard let process = ServingProcess(pid: pid), process.isAlive else {
-            return .failure(ControlFailure(code: "noSuchProcess", message: "process \(pid) is not there"))
+            return .failure(ControlFailure(code: "noSuchProcess", message: "process \(pid) does not exist"))
         }
         guard requests.withLock({ $0[ClaimID(claim)] != nil }) else {
-            return .failure(ControlFailure(code: "noSuchClaim", message: "\(claim): there is no such claim"))
+            return .failure(ControlFailure(code: "noSuchClaim", message: "\(claim): no such claim, or no longer"))
         }
         bound.add(ClaimID(claim), process)
         requests.withLock { $0[ClaimID(claim)]?.programPID = pid }
@@ -149,7 +149,7 @@ package final class CoordinationService: Sendable {
         for (intent, granted) in zip(request.intents, claim.intents) {
             guard let path = path(of: granted.subject) ?? (intent.isWriting ? intent.path : nil) else {
                 throw ControlFailure(
-                    code: "path", message: "\(paths.shown(intent.path)): was deleted while this waited for it")
+                    code: "path", message: "\(paths.shown(intent.path)): was deleted while the claim waited for it")
             }
             var place = CoordinationGrant.Place(path: path)
             if intent.options.contains(.forUploading) {
@@ -214,9 +214,10 @@ package final class CoordinationService: Sendable {
             ControlFailure(
                 code: "wouldDeadlock",
                 message:
-                    "this would wait for ever: \(holders.joined(separator: ", ")) would wait for it in turn; give up what you "
-                    + "hold and try again")
-        case CoordinationError.duplicate: ControlFailure(code: "duplicate", message: "there is such a claim already")
+                    "this would wait for ever: \(holders.joined(separator: ", ")) would wait for it in turn; end your other "
+                    + "claims and try again")
+        case CoordinationError.duplicate:
+            ControlFailure(code: "duplicate", message: "a claim with this identifier exists already")
         default: ControlFailure(code: "cancelled", message: "cancelled: \(error)")
         }
     }
@@ -234,7 +235,7 @@ package final class CoordinationService: Sendable {
         do {
             guard let inode = try catalog.read({ reader in try subject.inode(reader).map { try reader.inode($0) } })
             else {
-                throw CatalogError(.notFound, "it is gone")
+                throw CatalogError(.notFound, "the item is gone")
             }
             return try await snapshots(of: id).copy(inode, called: path.names.last?.string ?? "domain", number: number)
         } catch {

@@ -7,7 +7,7 @@ package enum TemporaryCopies {
     /// Removes a folder when its process has ended; returns at once.
     package static func keep(_ name: String) throws {
         guard let owner = ImportFolder(name: name) else {
-            throw ControlFailure(code: "badImport", message: "“\(name)” is no folder of a temporary copy")
+            throw ControlFailure(code: "badImport", message: "“\(name)” is not the folder of a temporary copy")
         }
         let folder = try ImportFolder.parent() + "/" + name
         Task {

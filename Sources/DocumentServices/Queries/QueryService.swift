@@ -78,7 +78,7 @@ package final class QueryService: Sendable {
             if request.isLive { state.queries[request.id] = live }
             return true
         }
-        guard isNew else { return refusal("there is such a query already") }
+        guard isNew else { return refusal("a query with this identifier exists already") }
         defer {
             state.withLock { $0.queries[request.id] = nil }
             live.end()

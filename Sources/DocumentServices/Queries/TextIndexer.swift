@@ -84,7 +84,7 @@ package final class TextIndexer: Sendable {
     func inodes(with text: String) -> Set<InodeID> {
         guard let index = state.withLock({ $0.index }) else { return [] }
         do { return try index.inodes(with: text) } catch {
-            mount.logger.warning("the index of texts cannot be asked", metadata: ["error": "\(error)"])
+            mount.logger.warning("the index of texts cannot be searched", metadata: ["error": "\(error)"])
             return []
         }
     }

@@ -85,7 +85,7 @@ final class Scope: Sendable {
         do {
             let found = try volume.engine.mount.catalog.read { try ($0.item(of: inode), $0.place(of: inode)) }
             guard let item = found.0, let place = found.1 else {
-                throw CatalogError(.notFound, "it is no item that could be shown by itself")
+                throw CatalogError(.notFound, "this item cannot be in a scoped folder")
             }
             let last = Place(folder: place.folder, name: place.name)
             state = Mutex(State(item: item.id, last: last, names: [place.name]))

@@ -43,7 +43,7 @@ struct ScopeCopy {
     /// Unwraps an outcome that should need no wait; throws if it needs one.
     static func now<T>(_ outcome: Outcome<T>) throws(VolumeError) -> T {
         guard case .ready(let value) = outcome else {
-            throw VolumeError(EBUSY, "something of it is not on this machine yet")
+            throw VolumeError(EBUSY, "not all of it is on this machine yet")
         }
         return value
     }

@@ -40,7 +40,7 @@ struct ScopeRemains {
     func removeAll() -> Bool {
         do { return remove(try catalog.read { try $0.names(beginningWith: Exclusions.scopedPrefix) }) } catch {
             volume.engine.mount.logger.error(
-                "cannot look for what scoped folders left", metadata: ["error": "\(error)"])
+                "leftover files of scoped folders cannot be listed", metadata: ["error": "\(error)"])
             return false
         }
     }
@@ -52,7 +52,8 @@ struct ScopeRemains {
             do { try remove(name, in: folder) } catch {
                 isClean = false
                 volume.engine.mount.logger.error(
-                    "what a program left in a scoped folder stays", metadata: ["name": "\(name)", "error": "\(error)"])
+                    "a leftover file of a scoped folder cannot be removed",
+                    metadata: ["name": "\(name)", "error": "\(error)"])
             }
         }
         return isClean
@@ -79,7 +80,7 @@ struct ScopeRemains {
             kernel.invalidateEntry(in: parent, name: name)
             kernel.invalidateEntry(in: parent, name: kept)
             volume.engine.mount.logger.warning(
-                "a program was cut off while it saved a document; the contents before are kept",
+                "a program was cut off while it saved a document; its earlier contents are kept",
                 metadata: ["document": "\(original)", "kept": "\(kept)"])
             return
         }

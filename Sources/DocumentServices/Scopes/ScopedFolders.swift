@@ -36,7 +36,8 @@ package final class ScopedFolders: Sendable {
     /// Removes what a killed daemon of this domain left. Call this before the first scoped folder; blocks.
     package func sweep() {
         for problem in Self.unmountOld(of: mountPoint) {
-            volume.engine.mount.logger.warning("an old scoped folder stays", metadata: ["reason": "\(problem)"])
+            volume.engine.mount.logger.warning(
+                "an old scoped folder cannot be removed", metadata: ["reason": "\(problem)"])
         }
         let catalog = volume.engine.mount.catalog
         guard (try? catalog.read { try $0.note(Self.note) }) == "1" else { return }

@@ -139,7 +139,7 @@ final class ScopedView: MountView {
         _ body: (Filename, NodeID) throws(VolumeError) -> Outcome<Lookup>
     ) throws(VolumeError) -> Outcome<Lookup> {
         try scope.resolving { () throws(VolumeError) in
-            if isOwn(name, in: folder) { throw VolumeError(EPERM, "only a document takes the place of the item") }
+            if isOwn(name, in: folder) { throw VolumeError(EPERM, "only a document can replace the item") }
             let target = try target(name, in: folder, toMake: true)
             let outcome = try body(target.name, target.folder)
             if case .ready(let made) = outcome {
@@ -176,7 +176,7 @@ final class ScopedView: MountView {
 
     /// A hard link would be another name of the item, or be removed with the scope: programs copy instead.
     func link(_ id: NodeID, to name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Lookup> {
-        throw VolumeError(EPERM, "nothing gets a second name here")
+        throw VolumeError(EPERM, "a scoped folder has no hard links")
     }
 
     func unlink(_ name: Filename, in folder: NodeID) throws(VolumeError) -> Outcome<Void> {
@@ -209,11 +209,11 @@ final class ScopedView: MountView {
         try scope.resolving { () throws(VolumeError) in
             let isOfScope = (try isBeside(name, in: folder), try isBeside(newName, in: newFolder))
             if folder == .root, try scope.isDocument(name) {
-                guard newFolder == .root else { throw VolumeError(EPERM, "the item stays where it is") }
+                guard newFolder == .root else { throw VolumeError(EPERM, "the item cannot be moved to another folder") }
                 return try putAside(name, as: newName, noReplace: noReplace)
             }
             // The file would be removed with the scope.
-            if !isOfScope.0 && isOfScope.1 { throw VolumeError(EPERM, "what is the item's stays in it") }
+            if !isOfScope.0 && isOfScope.1 { throw VolumeError(EPERM, "the item's contents cannot be moved out of it") }
             return try move(name, in: folder, to: newName, in: newFolder, noReplace: noReplace)
         }
     }
@@ -247,7 +247,7 @@ final class ScopedView: MountView {
             switch try kind(of: from) {
             case .document: break
             case nil: throw VolumeError(ENOENT, "no such file or directory")
-            default: throw VolumeError(EPERM, "only a document takes the place of the item")
+            default: throw VolumeError(EPERM, "only a document can replace the item")
             }
             switch try scope.keepOld(for: newName) {
             case .wait(let wait): return .wait(wait)
@@ -274,7 +274,7 @@ final class ScopedView: MountView {
         guard name != new else { return .ready(()) }
         if try kind(of: from) == nil { throw VolumeError(ENOENT, "no such file or directory") }
         if !scope.isOwnName(new), let to = try targetIfAny(new, in: .root), try kind(of: to) != nil {
-            if noReplace { throw VolumeError(EEXIST, "there is such a file") }
+            if noReplace { throw VolumeError(EEXIST, "the name exists already") }
             let outcome = try volume.unlink(to.name, in: to.folder)
             guard case .ready = outcome else { return outcome }
             changed(to)
@@ -295,7 +295,7 @@ final class ScopedView: MountView {
 
     /// - Parameter code: the errno to throw for the root folder, which does not exist in the volume.
     private func requireItem(_ id: NodeID, _ code: Int32) throws(VolumeError) {
-        if id == .root { throw VolumeError(code, "the folder of a granted item stays as it is") }
+        if id == .root { throw VolumeError(code, "the folder of a granted item cannot be changed") }
     }
 
     func attributes(of id: NodeID) throws(VolumeError) -> NodeAttributes {

@@ -102,7 +102,7 @@ final class Note {
     }
 
     private func edit(_ key: String) {
-        if isClosed { return message = "the note is gone; ^S saves it anew" }
+        if isClosed { return message = "the note is gone; ^S saves it again" }
         if note.documentState.contains(.editingDisabled) { return message = "somebody else writes it; a moment" }
         switch key {
         case "\r", "\n":
@@ -146,7 +146,7 @@ final class Note {
                 if !isOpened || leaves && isLost { inbox.yield(.over(problem: message)) }
                 if leaves || error is CancellationError {
                     (givesUp, isLeaving) = (true, false)
-                    message += "; ^Q again gives up what is not saved"
+                    message += "; ^Q again discards the unsaved text"
                 }
             }
             work = nil
@@ -165,7 +165,7 @@ final class Note {
         isLeaving = true
         begin(leaves: true) { [self] in
             if isClosed && note.hasUnsavedChanges && !givesUp {
-                guard isLost else { throw DocumentError(.missing, "the note is gone; ^S saves it anew") }
+                guard isLost else { throw DocumentError(.missing, "the note is gone; ^S saves it again") }
                 try await note.saveAnew()
             }
             try await note.close(savingChanges: !givesUp)

@@ -45,7 +45,7 @@ struct HeldClaim: Sendable {
             if !request.within.isEmpty {
                 group.addTask {
                     guard await CycleWatch(id: ClaimID(request.id)).findsCycle() else { return }
-                    let message = "\(self.names): this would wait for ever; give up what you hold and try again"
+                    let message = "\(self.names): this would wait for ever; end your other claims and try again"
                     inbox.finish(throwing: CoordinationError(.wouldDeadlock, message))
                 }
             }

@@ -35,6 +35,6 @@ struct RefusingSink: ContentSink {
     func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
         reached.open()
         try? await Task.sleep(for: patience)
-        throw FileProviderError(.cancelled, "nobody wants the bytes any more")
+        throw FileProviderError(.cancelled, "the download was cancelled")
     }
 }

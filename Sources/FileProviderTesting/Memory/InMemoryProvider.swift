@@ -142,7 +142,7 @@ public final class InMemoryProvider: FileProviderExtension {
             try store.checkMay(.reading, node)
             guard node.item.version.content == version else {
                 throw FileProviderError(
-                    .versionMismatch, "\(node.item.filename): has other contents by now", item: node.item)
+                    .versionMismatch, "\(node.item.filename): its contents have changed", item: node.item)
             }
             guard range.lowerBound >= 0, range.upperBound <= node.item.size else {
                 throw FileProviderError(

@@ -42,7 +42,7 @@ struct MemoryStore: Sendable {
         let node = try document(identifier)
         guard node.item.version.content == version else {
             throw FileProviderError(
-                .versionMismatch, "\(node.item.filename): has other contents by now", item: node.item)
+                .versionMismatch, "\(node.item.filename): its contents have changed", item: node.item)
         }
         return node
     }

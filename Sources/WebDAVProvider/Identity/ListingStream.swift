@@ -58,7 +58,7 @@ final class ListingStream: Sendable {
             try await Task.sleep(for: patience)
             giveUp(
                 FileProviderError(
-                    .cannotSynchronize, "a listing was given up: nobody took the next part of it for \(patience)"))
+                    .cannotSynchronize, "a listing was given up: its next part was not read for \(patience)"))
         }
         await withCheckedContinuation { continuation in
             let isFull = state.withLock { state in
