@@ -38,10 +38,47 @@ struct Daemon: Sendable {
         let statePath = try statePath(domain)
         try StateDirectory.checkApart(statePath, mountPoint: mountPoint, store: StoreFolder(location))
         let provider = try await registration.provider(for: location, configuration.account)
-        let state = try StateDirectory(path: statePath)
-        let parts = try build(provider, state)
+        let parts = try build(provider, StateDirectory(path: statePath), domain, mountPoint)
+        do { try await provider.beginServing(parts.served) } catch {
+            throw DaemonError(location.secrets.scrubbed(DaemonError.line(for: error)))
+        }
+        parts.scopes.sweep()
+        TemporaryCopies.sweep()
+        let bookmarks = try bookmarks(of: parts)
+        let session = try mount(parts)
+        let service = service(for: parts, bookmarks, session)
+        let server = try await startServer(service, session)
+        await serve(parts, service, session, ready)
+        await parts.scopes.endAll()
+        service.picking.endAll()
+        await server.stop()
+        await service.queries.close()
+        await service.thumbnails.close()
+        try await close(parts, service.signOut)
+    }
+
+    // MARK: The parts
+
+    /// The parts below the control socket. Nothing runs yet.
+    private struct Parts {
+        var state: StateDirectory
+        var catalog: Catalog
+        var engine: SyncEngine
+        var link: SessionLink
+        var volume: Volume
+        var domain: String
+        var mountPoint: String
+        var identifiers: IdentifierBook
+        var served: MountedDomain
+        var scopes: ScopedFolders
+    }
+
+    private func build(
+        _ provider: any FileProviderExtension, _ state: StateDirectory, _ domain: String, _ mountPoint: String
+    ) throws(DaemonError) -> Parts {
+        let (engine, catalog) = try engine(provider, state)
         let link = SessionLink()
-        let volume = Volume(engine: parts.engine, kernel: link, backing: link)
+        let volume = Volume(engine: engine, kernel: link, backing: link)
         do { try volume.recover(boot: configuration.boot ?? BootIdentifier.current) } catch {
             throw DaemonError("\(state.path): \(error)")
         }
@@ -49,88 +86,103 @@ struct Daemon: Sendable {
         do { identifiers = try IdentifierBook(keptAt: state.path + "/" + KeptFiles.identifiers) } catch {
             throw DaemonError("\(state.path): the places of its bookmarks cannot be read: \(error)")
         }
-        let served = MountedDomain(volume: volume, mountPoint: mountPoint, identifiers: identifiers)
-        do { try await provider.beginServing(served) } catch {
-            throw DaemonError(location.secrets.scrubbed(DaemonError.line(for: error)))
-        }
+        return Parts(
+            state: state, catalog: catalog, engine: engine, link: link, volume: volume, domain: domain,
+            mountPoint: mountPoint, identifiers: identifiers,
+            served: MountedDomain(volume: volume, mountPoint: mountPoint, identifiers: identifiers),
+            scopes: ScopedFolders(volume: volume, kernel: link, mountPoint: mountPoint))
+    }
 
-        let scopes = ScopedFolders(volume: volume, kernel: link, mountPoint: mountPoint)
-        scopes.sweep()
-        TemporaryCopies.sweep()
-        let bookmarks: BookmarkService
+    private func bookmarks(of parts: Parts) throws(DaemonError) -> BookmarkService {
         do {
-            bookmarks = try BookmarkService(
-                volume: volume, domain: served, name: domain, mountPoint: mountPoint, stateDirectory: state.path,
-                scopes: scopes)
-        } catch { throw DaemonError("\(state.path): the key or the rights of its bookmarks cannot be read: \(error)") }
-        let session = try mount(mountPoint, volume, parts, link)
-        let signOut = SignOutService(volume: volume, scopes: scopes, logger: logger) { folder throws(DaemonError) in
-            try DomainRemoval.putAside(state, in: folder)
+            return try BookmarkService(
+                volume: parts.volume, domain: parts.served, name: parts.domain, mountPoint: parts.mountPoint,
+                stateDirectory: parts.state.path, scopes: parts.scopes)
+        } catch {
+            throw DaemonError("\(parts.state.path): the key or the rights of its bookmarks cannot be read: \(error)")
         }
-        let thumbnails = ThumbnailService(
-            volume: volume, mountPoint: mountPoint, stateDirectory: state.path, cache: try? ThumbnailCache(),
-            isConfigured: configuration.thumbnails)
-        let service = DomainService(
-            volume: volume, domain: domain, provider: location.canonical, mountPoint: mountPoint,
+    }
+
+    private func service(for parts: Parts, _ bookmarks: BookmarkService, _ session: FUSESession) -> DomainService {
+        let (volume, mountPoint, state) = (parts.volume, parts.mountPoint, parts.state)
+        return DomainService(
+            volume: volume, domain: parts.domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
             hasPassthrough: { session.passthroughAvailable },
             coordination: CoordinationService(
                 volume: volume, mountPoint: mountPoint, stateDirectory: state.path,
                 patience: configuration.presenterPatience),
-            bookmarks: bookmarks, signOut: signOut,
+            bookmarks: bookmarks,
+            signOut: SignOutService(volume: volume, scopes: parts.scopes, logger: logger) {
+                folder throws(DaemonError) in
+                try DomainRemoval.putAside(state, in: folder)
+            },
             queries: QueryService(
                 volume: volume, stateDirectory: state.path, domain: location.canonical,
                 patience: configuration.presenterPatience),
-            policy: PolicyService(
-                parts.engine, configured: configuration.downloadRules, mountPoint: mountPoint),
-            thumbnails: thumbnails, picking: PickerService(volume: volume, mountPoint: mountPoint),
+            policy: PolicyService(parts.engine, configured: configuration.downloadRules, mountPoint: mountPoint),
+            thumbnails: ThumbnailService(
+                volume: volume, mountPoint: mountPoint, stateDirectory: state.path, cache: try? ThumbnailCache(),
+                isConfigured: configuration.thumbnails),
+            picking: PickerService(volume: volume, mountPoint: mountPoint),
             title: configuration.domain ?? (mountPoint as NSString).lastPathComponent)
-        let server: ControlServer
+    }
+
+    // MARK: Running
+
+    private func startServer(_ service: DomainService, _ session: FUSESession) async throws(DaemonError)
+        -> ControlServer
+    {
         do {
-            server = ControlServer(
-                socketPath: try SocketDirectory.socketPath(mountPoint: mountPoint), service: service, logger: logger)
+            let server = ControlServer(
+                socketPath: try SocketDirectory.socketPath(mountPoint: service.mountPoint), service: service,
+                logger: logger)
             try await server.start()
+            return server
         } catch {
             session.exit()
             _ = await loop(session)
             throw DaemonError("\(error)")
         }
+    }
+
+    /// Returns when the mount is gone.
+    private func serve(
+        _ parts: Parts, _ service: DomainService, _ session: FUSESession, _ ready: @Sendable () -> Void
+    ) async {
         let signals = SignalWatcher { session.exit() }
         parts.engine.start()
-        thumbnails.begin()
+        service.thumbnails.begin()
         logger.info(
-            "mounted", metadata: ["store": "\(location.canonical)", "at": "\(mountPoint)", "state": "\(state.path)"])
+            "mounted",
+            metadata: [
+                "store": "\(location.canonical)", "at": "\(parts.mountPoint)", "state": "\(parts.state.path)",
+            ])
         async let ended = loop(session)
         ready()
         _ = await ended
         signals.stop()
-        logger.info("unmounted", metadata: ["at": "\(mountPoint)"])
-        await scopes.endAll()
-        service.picking.endAll()
-        await server.stop()
-        await service.queries.close()
-        await thumbnails.close()
+        logger.info("unmounted", metadata: ["at": "\(parts.mountPoint)"])
+    }
+
+    /// Ends the engine and closes the catalog; after a sign-out removes the domain's state.
+    private func close(_ parts: Parts, _ signOut: SignOutService) async throws(DaemonError) {
         let isIdle = await parts.engine.stop()
         let isOver = signOut.isOver()
         // Committed changes are safe without this; it only tidies up the write-ahead log.
         if isIdle {
-            volume.putAway()
-            do { try identifiers.refresh(from: parts.catalog) } catch {
+            parts.volume.putAway()
+            do { try parts.identifiers.refresh(from: parts.catalog) } catch {
                 logger.warning("the places of bookmarks cannot be saved", metadata: ["error": "\(error)"])
             }
             parts.catalog.close()
         }
-        if isOver { try DomainRemoval(of: state).run() }
+        if isOver { try DomainRemoval(of: parts.state).run() }
     }
 
-    private struct Parts {
-        var engine: SyncEngine
-        var catalog: Catalog
-    }
-
-    private func build(
+    private func engine(
         _ provider: any FileProviderExtension, _ state: StateDirectory
-    ) throws(DaemonError) -> Parts {
+    ) throws(DaemonError) -> (SyncEngine, Catalog) {
         let defaults = placeholderDefaults
         do {
             let catalog = try Catalog(
@@ -147,7 +199,7 @@ struct Daemon: Sendable {
                 isReadOnly: configuration.isReadOnly || provider.isReadOnly, logger: logger)
             engine.transfers.downloadLimit.set(configuration.downloadLimit)
             engine.transfers.uploadLimit.set(configuration.uploadLimit)
-            return Parts(engine: engine, catalog: catalog)
+            return (engine, catalog)
         } catch {
             guard let error = error as? CatalogError, error.code == .wrongDomain else { throw DaemonError("\(error)") }
             let advice = configuration.domain.map { "the name \($0) is taken, choose another --domain" }
@@ -162,11 +214,9 @@ struct Daemon: Sendable {
             folderMode: 0o777 & ~mask)
     }
 
-    private func mount(
-        _ mountPoint: String, _ volume: Volume, _ parts: Parts, _ link: SessionLink
-    ) throws(DaemonError) -> FUSESession {
+    private func mount(_ parts: Parts) throws(DaemonError) -> FUSESession {
         let source = location.canonical.replacing("\\", with: "\\\\").replacing(",", with: "\\,")
-        let frontend = MountFrontend(showing: volume, workers: parts.engine.mount.workers)
+        let frontend = MountFrontend(showing: parts.volume, workers: parts.engine.mount.workers)
         do {
             var options = FUSESession.Options()
             options.mountOptions =
@@ -175,9 +225,9 @@ struct Daemon: Sendable {
             options.passthrough = configuration.passthrough
             options.passthroughHelper = configuration.passthroughHelper
             options.mountPointIsResolved = true
-            let session = try FUSESession(mountPoint: mountPoint, options: options, fileSystem: frontend)
+            let session = try FUSESession(mountPoint: parts.mountPoint, options: options, fileSystem: frontend)
             try session.mount()
-            link.attach(session)
+            parts.link.attach(session)
             return session
         } catch {
             throw DaemonError("\(error)")
