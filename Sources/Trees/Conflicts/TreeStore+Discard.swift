@@ -7,7 +7,7 @@ extension TreeStore {
     /// - Throws: ``CatalogError/Code/replaced`` when the consequences have changed meanwhile.
     package func discard(_ id: ItemID, agreed: [Discard], defaults: PlaceholderDefaults) throws {
         guard try discards(of: id) == agreed else {
-            throw CatalogError(.replaced, "the item was changed meanwhile; check again what discarding it would lose")
+            throw CatalogError(.replaced, "the item was changed meanwhile; run hydrant discard again")
         }
         for one in agreed {
             if one.kinds == [.creation] {
