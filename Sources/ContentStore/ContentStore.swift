@@ -108,8 +108,8 @@ package final class ContentStore: Sendable {
         return ContentError(
             code: .vanished,
             message:
-                "\(directory): the state directory is gone, with the changes that were not in the store, unless it "
-                + "comes back; unmount, and mount again when it is there")
+                "\(directory): the state directory is gone, and with it the changes that the store has not confirmed; "
+                + "unmount, bring the directory back, and mount again")
     }
 
     /// When this returns, earlier writes to a generation survive power loss, with the file's date and its name.

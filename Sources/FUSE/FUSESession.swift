@@ -103,7 +103,7 @@ public final class FUSESession: Sendable {
         if isPrivileged && unmountsByHelper {
             throw FUSEError(
                 mountPoint, errno: EINVAL,
-                "-o auto_unmount: does not work for root, whose mount it would remove by its path; leave it out")
+                "-o auto_unmount: does not work for root, because it would unmount by path; leave it out")
         }
         let folder = try folder()
         meanwhile()

@@ -379,8 +379,8 @@ package final class Catalog: Sendable {
                 return CatalogError(
                     .damaged,
                     "\(path): the catalog is damaged (\(error.message ?? "unreadable")); "
-                        + "unmounted, hydrant rescue \((path as NSString).deletingLastPathComponent) TARGET brings modified "
-                        + "documents to TARGET; then move the state directory aside to start afresh"
+                        + "unmount, then run hydrant rescue \((path as NSString).deletingLastPathComponent) TARGET to copy "
+                        + "modified documents to TARGET; then move the state directory aside to start afresh"
                 )
             default: return CatalogError(.system, "\(path): \(error.message ?? "SQLite error \(error.resultCode)")")
             }

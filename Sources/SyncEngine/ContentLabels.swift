@@ -106,7 +106,7 @@ package final class ContentLabels: Sendable {
         } catch {
             if !isTold.exchange(true, ordering: .relaxed) {
                 logger.warning(
-                    "modified content cannot be labelled; if the catalog were lost, its name would be too",
+                    "cannot label modified content; if the catalog is lost, its name is lost too",
                     metadata: ["error": "\(error)"])
             }
             return false
@@ -118,7 +118,7 @@ package final class ContentLabels: Sendable {
         guard store.keepsLabels else {
             isTold.store(true, ordering: .relaxed)
             logger.warning(
-                "the state directory keeps no extended attributes: without the catalog, modified documents have no names",
+                "the state directory keeps no extended attributes; if the catalog is lost, names of modified documents are too",
                 metadata: ["directory": "\(store.directory)"])
             return
         }

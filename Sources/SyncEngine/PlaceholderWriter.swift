@@ -13,7 +13,8 @@ extension SyncEngine {
         do {
             try mount.catalog.write { writer in
                 if remote.ownChanges.since(moment).contains(item.identifier) {
-                    throw CatalogError(.notPermitted, "\(item.filename) is just being changed from here")
+                    throw CatalogError(
+                        .notPermitted, "\(item.filename): this machine is changing it in the store; try again")
                 }
                 try writer.writePlaceholder(item, in: folder, defaults: mount.defaults)
             }

@@ -59,7 +59,7 @@ final class StopScheduler: Sendable {
         let found: ItemRecord?
         do { found = try mount.catalog.read { try $0.item(of: inode) } } catch {
             mount.logger.warning(
-                "the provider is not told that a document is no longer in use",
+                "cannot tell the provider that a document is no longer in use",
                 metadata: ["inode": "\(inode)", "error": "\(error)"])
             return
         }

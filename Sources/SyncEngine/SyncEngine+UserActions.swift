@@ -163,7 +163,7 @@ extension SyncEngine {
     /// Runs a change of items while no step sends them to the store.
     private func reserving(_ items: Set<ItemID>, _ body: () throws -> Void) async throws(SyncError) {
         guard await queue.reserve(items, seconds: 10) else {
-            throw .provider(FileProviderError(.busy, "is just being sent to the store; try again when it is there"))
+            throw .provider(FileProviderError(.busy, "is being sent to the store; try again in a moment"))
         }
         let result: Result<Void, SyncError>
         do { result = .success(try await afterWriters(body)) } catch { result = .failure(error) }

@@ -23,7 +23,7 @@ package enum SyncError: Error, Sendable, CustomStringConvertible {
         case .catalog(let error): error.message
         case .timedOut(let what): "\(what): the provider sent nothing in time; try again"
         case .untrusted(let what): what
-        case .superseded: "the document was replaced or deleted at the provider; open it again"
+        case .superseded: "the document was replaced or deleted in the store; open it again"
         case .cancelled: "cancelled"
         }
     }

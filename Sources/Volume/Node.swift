@@ -144,12 +144,12 @@ extension Node.State {
         if open.handles <= 0 { return "it is open, and has no handles" }
         if writers < 0 || writers > open.handles { return "\(writers) of \(open.handles) handles may write" }
         if isMarked, isPast { return "a past generation is being written" }
-        if writers > 0, !wasWritten { return "it has a writer, and never had one" }
+        if writers > 0, !wasWritten { return "it has a writer, but is not marked as written" }
         if isPassedThrough, !open.content.isComplete {
             return "it is passed through, and not all of its bytes are here"
         }
         let number = open.content.id.number
-        if number != generation { return "it stands for generation \(generation), and its file is of \(number)" }
+        if number != generation { return "it is of generation \(generation), but its file is of generation \(number)" }
         return nil
     }
 }

@@ -26,7 +26,7 @@ enum OwnAttribute: String {
 
     static func refuse(_ name: [UInt8]) throws(VolumeError) {
         guard let own = OwnAttribute(name) else { return }
-        throw VolumeError(EPERM, "\(own.rawValue) is what Hydrant says of the file; it cannot be set")
+        throw VolumeError(EPERM, "\(own.rawValue) is set by Hydrant; programs cannot set it")
     }
 }
 

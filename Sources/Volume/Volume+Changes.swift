@@ -109,7 +109,7 @@ extension Volume: VolumeObserving {
         label(inode)
         let path = (try? catalog.read { try $0.path(of: inode) })??.map(\.string).joined(separator: "/")
         mount.logger.warning(
-            "conflict: the store replaced a document while a program was writing it; the program's changes are kept apart",
+            "conflict: the store replaced a document while a program was writing it; both versions are kept",
             metadata: ["local version": "\(path ?? inode.description)"])
     }
 

@@ -152,7 +152,7 @@ extension Volume {
             }
         } catch {
             mount.logger.error(
-                "a change could not be recorded; this is tried again at the next write and at the next mount",
+                "cannot record a change; this is tried again at the next write and at the next mount",
                 metadata: ["inode": "\(node.inode)", "error": "\(error)"])
             end = node.withLock { leave(node, &$0, handle, recorded: nil) }
         }
@@ -251,7 +251,7 @@ extension Volume {
             }
         } catch {
             mount.logger.error(
-                "cannot take a dirty mark away; the document is looked at again at the next mount",
+                "cannot clear a dirty mark; the document is checked again at the next mount",
                 metadata: ["inode": "\(inode)", "error": "\(error)"])
             return nil
         }

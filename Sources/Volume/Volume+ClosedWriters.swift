@@ -57,7 +57,7 @@ extension Volume {
             engine.changed()
         } catch {
             mount.logger.error(
-                "cannot take dirty marks away; this is tried again at the next close and at the next mount",
+                "cannot clear dirty marks; this is tried again at the next close and at the next mount",
                 metadata: ["error": "\(error)"])
         }
     }

@@ -13,7 +13,7 @@ extension Volume {
         let value: [UInt8]?
         do { value = try attribute(name, of: inode) } catch { throw VolumeError(error) }
         if let value { return value }
-        if name == Self.label { throw VolumeError(EOPNOTSUPP, "there is no such label here") }
+        if name == Self.label { throw VolumeError(EOPNOTSUPP, "no such security label") }
         throw VolumeError(ENODATA, "no such attribute")
     }
 
@@ -104,8 +104,8 @@ extension Volume {
     /// Attributes that the kernel keeps for itself (`system.`, access lists above all) are not offered.
     private func check(attribute name: [UInt8]) throws(VolumeError) {
         guard let prefix = ["user.", "trusted.", "security."].first(where: { name.starts(with: Array($0.utf8)) }) else {
-            throw VolumeError(EOPNOTSUPP, "attributes of this kind are not kept")
+            throw VolumeError(EOPNOTSUPP, "extended attributes of this namespace are not supported")
         }
-        if name.count == prefix.utf8.count { throw VolumeError(EINVAL, "an attribute without a name") }
+        if name.count == prefix.utf8.count { throw VolumeError(EINVAL, "the extended attribute has no name") }
     }
 }

@@ -214,7 +214,7 @@ extension Volume {
         return try answer {
             let record = try catalog.read { try $0.inode(folder.inode) }
             guard record.capabilities.contains(.reading) else {
-                throw VolumeError(EACCES, "the store does not let the folder be listed")
+                throw VolumeError(EACCES, "the store does not permit listing the folder")
             }
             guard record.isEnumerated else { throw CatalogError(.notEnumerated(record.id), "not listed yet") }
             engine.wasLookedAt(folder.inode, thread: thread)

@@ -164,10 +164,10 @@ extension Volume {
         try refuseDeleted(record, state)
         // Checked for the superuser too, whom the kernel allows everything whatever the mode says.
         if reads, !record.capabilities.contains(.reading) {
-            throw VolumeError(EACCES, "the store does not let it be read")
+            throw VolumeError(EACCES, "the store does not permit reading it")
         }
         if writes, !record.capabilities.contains(.writing) {
-            throw VolumeError(EACCES, "the store does not let it be changed")
+            throw VolumeError(EACCES, "the store does not permit changing it")
         }
         let content = try state.content ?? openContent(record)
         // Asked once: a download may end meanwhile.
@@ -325,7 +325,7 @@ extension Volume {
         guard comesAgain else {
             throw VolumeError(EIO, "the local bytes (storage/\(id)) are missing and were not in the store yet")
         }
-        mount.logger.warning("local bytes are missing, they are downloaded again", metadata: ["file": "\(id)"])
-        throw VolumeError(ESTALE, "the local bytes are missing; opened again, they are downloaded")
+        mount.logger.warning("local bytes are missing: they are downloaded again", metadata: ["file": "\(id)"])
+        throw VolumeError(ESTALE, "the local bytes are missing; open the document again to download them")
     }
 }

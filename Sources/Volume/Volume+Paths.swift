@@ -46,17 +46,17 @@ extension Volume {
             let inode = table.inode(of: id) ?? InodeID(id)
             let moment = moment
             guard let record = try catalog.read({ try $0.inodeIfPresent(inode) }), record.linkCount > 0 else {
-                throw VolumeError(ESTALE, "nothing has this number")
+                throw VolumeError(ESTALE, "no file has this inode number")
             }
             let lookup = reference(record, asOf: moment)
             if lookup.node == id { return .ready(lookup) }
             forget(lookup.node, count: 1)
-            throw VolumeError(ESTALE, "another version has this number")
+            throw VolumeError(ESTALE, "another version of the file has this inode number now")
         }
     }
 
     package func lookUpParent(of folder: NodeID) throws(VolumeError) -> Outcome<Lookup?> {
-        if table.inode(of: folder) == nil { throw VolumeError(ESTALE, "nothing has this number") }
+        if table.inode(of: folder) == nil { throw VolumeError(ESTALE, "no file has this inode number") }
         let parent = try parent(of: folder)
         return try lookUp(table.id(of: parent) ?? NodeID(parent))
     }

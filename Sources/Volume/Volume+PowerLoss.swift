@@ -34,14 +34,14 @@ extension Volume {
         let path = mount.path(of: inode.id)
         if file == nil && inode.size > 0 {
             mount.logger.error(
-                "nothing is left of a document's changes: they were never synced, and the machine went off",
+                "a document's changes are lost: they were not synced when the machine went off",
                 metadata: ["document": "\(path)"])
             return try catalog.write { try $0.giveUpLost(item.id, defaults: mount.defaults) }
         }
         if inode.extents != nil { return try catalog.write { try $0.markMaybeDamaged(inode.id) } }
         guard let copy = try catalog.write({ try $0.partUnsynced(item.id, defaults: mount.defaults) }) else { return }
         mount.logger.warning(
-            "a document's changes were not synced when the machine went off, and may be damaged: they are kept beside the store's",
+            "a document's changes were not synced when the machine went off, and may be damaged: both versions are kept",
             metadata: ["document": "\(path)", "keptAs": "\(copy)"])
     }
 
@@ -86,7 +86,7 @@ extension Volume {
             try synchronizeCatalogNow()
         } catch {
             mount.logger.warning(
-                "some pending changes could not be made durable; after a power loss they would be kept as copies",
+                "cannot sync some pending changes; after a power loss, they would be kept as copies",
                 metadata: ["error": "\(error)"])
         }
     }

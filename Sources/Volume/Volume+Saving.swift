@@ -30,7 +30,7 @@ extension Volume {
                     unobtainable.withLock { _ = $0.insert(inode) }
                     postpone(times.settle)
                     mount.logger.info(
-                        "the version before a save cannot be downloaded: the save is taken for a new document",
+                        "cannot download the version before a save: the saved file counts as a new document",
                         metadata: ["inode": "\(inode)", "error": "\(error)"])
                 }
             })

@@ -16,7 +16,7 @@ extension Volume {
     /// EPERM, as in mkdir(2): "does not support the creation of directories".
     func refuseTrash(_ name: Filename, in folder: Node) throws(VolumeError) {
         guard folder.inode == .root, engine.hasTrash, Exclusions.isTrash(name) else { return }
-        throw VolumeError(EPERM, "\(name): the store has a trash of its own; what is deleted goes there")
+        throw VolumeError(EPERM, "\(name): the store has a trash of its own; deleted items go there")
     }
 
     /// A call that cannot wait for a download treats the trash and the documents as two file systems.
@@ -24,7 +24,8 @@ extension Volume {
         _ one: (name: Filename, folder: InodeID), _ other: (name: Filename, folder: InodeID), _ writer: Catalog.Writer
     ) throws {
         if try writer.isTrash(one.name, in: one.folder) != writer.isTrash(other.name, in: other.folder) {
-            throw VolumeError(EXDEV, "\(one.name): a trash and the store's documents are kept apart")
+            throw VolumeError(
+                EXDEV, "\(one.name): the trash and the documents count as two file systems; copy it instead")
         }
     }
 
@@ -63,7 +64,7 @@ extension Volume {
         } catch {
             let failure = VolumeError(error)
             mount.logger.warning(
-                "not moved to the trash: not all of it could be downloaded, so it stays where it is",
+                "cannot move an item to the trash: not all of it could be downloaded",
                 metadata: ["item": "\(name)", "error": "\(failure.message)"])
             throw failure
         }

@@ -103,7 +103,7 @@ package final class Volume: Sendable {
             }
             for path in unknown {
                 mount.logger.error(
-                    "bytes that the catalog does not know are put aside; hydrant rescue gives them their names",
+                    "bytes that the catalog does not know are put aside; run hydrant rescue to copy them under their names",
                     metadata: ["path": "\(path)"])
             }
             try mount.labels.begin(catalog)

@@ -183,7 +183,7 @@ struct RefusalTests {
             try mount.run("echo more >> doc.txt; echo x > 'backup~'")
             for (path, text) in [
                 ("folder/one.txt", "no change"), ("none", "no such item"), ("backup~", "this machine only"),
-                ("folder", "no change of its own"), ("", "top folder"),
+                ("folder", "no change of its own"), ("", "root folder"),
             ] {
                 let result = try mount.hydrant(
                     ["discard", "--yes", mount.mountPoint + "/doc.txt", mount.mountPoint + "/" + path])

@@ -145,7 +145,7 @@ import Trees
         #expect(error.code == "serverUnreachable")
         let message = try #require(error.message)
         #expect(message.hasPrefix("new: ") && message.contains("cut the line"))
-        #expect(message.contains("is tried again in "))
+        #expect(message.contains("Hydrant tries again in "))
         test.plan.isOffline = false
         try await sync()
         #expect(events(.offline).count == 1 && events(.online).count == 1)

@@ -21,9 +21,9 @@ import Testing
 
     @Test("the message for a change that is tried again includes a remedy")
     func sending() {
-        #expect(FailureTable.next(sending: "serverUnreachable", inSeconds: 3.2) == "is tried again in 4 s")
+        #expect(FailureTable.next(sending: "serverUnreachable", inSeconds: 3.2) == "Hydrant tries again in 4 s")
         let signIn = FailureTable.next(sending: "notAuthenticated", inSeconds: 300)
-        #expect(signIn == "sign in again; is tried again in 5 min")
-        #expect(FailureTable.next(sending: nil, inSeconds: -1) == "is tried again in 0 s")
+        #expect(signIn == "sign in again; Hydrant tries again in 5 min")
+        #expect(FailureTable.next(sending: nil, inSeconds: -1) == "Hydrant tries again in 0 s")
     }
 }

@@ -26,7 +26,7 @@ import Trees
         let name = try test.names().first { $0.hasPrefix("mine") } ?? ""
         #expect(name.components(separatedBy: "(conflicted copy").count - 1 == RepeatedConflicts.most, "\(name)")
         let message = try test.catalog.read { try $0.item(of: inode)?.failure?.message } ?? ""
-        #expect(message.contains("give it another name"), "\(message)")
+        #expect(message.contains("3 conflicts in a row"), "\(message)")
         #expect(test.plan.attempts(of: .createItem) == RepeatedConflicts.most + 1)
 
         test.plan.clear()

@@ -118,7 +118,7 @@ import Volume
         guard holds else { return }
         let failure = try #require(try item("db").failure)
         #expect(failure.code == "held" && failure.attempts == 0)
-        #expect(failure.message.hasPrefix("\(name) holds a part of it"))
+        #expect(failure.message.hasPrefix("\(name) holds a part of this database"))
         // Its program closes it.
         try await test.answer { try test.volume.unlink(name, in: .root) }
         #expect(try await test.engine.sync(timeout: 60).isEmpty)

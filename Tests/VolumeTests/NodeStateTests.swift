@@ -70,7 +70,7 @@ import Trees
     @Test func aWriterWhoNeverCame() throws {
         var state = try Self.written(test.store)
         state.wasWritten = false
-        #expect(state.problem == "it has a writer, and never had one")
+        #expect(state.problem == "it has a writer, but is not marked as written")
     }
 
     @Test func partOfADocumentPassedThrough() throws {
@@ -82,7 +82,7 @@ import Trees
     @Test func theFileOfAnotherGeneration() throws {
         var state = try Self.written(test.store)
         state.generation = 4
-        #expect(state.problem == "it stands for generation 4, and its file is of 3")
+        #expect(state.problem == "it is of generation 4, but its file is of generation 3")
     }
 
     #if DEBUG
@@ -98,7 +98,7 @@ import Trees
             node.withLock { $0 = state }
         }
         let said = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(said.contains("inode 7, node 7: it has a writer, and never had one"), "\(said)")
+        #expect(said.contains("inode 7, node 7: it has a writer, but is not marked as written"), "\(said)")
     }
     #endif
 }

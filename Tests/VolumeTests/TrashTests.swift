@@ -286,7 +286,7 @@ import Volume
             #expect(provider.base.read(".Trash-0/files/theirs") == Array("theirs".utf8))
             #expect(provider.base.item(at: ".Trash-0/files/doc") == nil)
             let told = store.volume.engine.refused.summary(of: .root)
-            let reason = "a file manager's trash is each machine's own"
+            let reason = "a file manager's trash folder is not synced"
             #expect(told == "1 entry of the store cannot be shown: “.Trash-0” (\(reason))")
         }
     }

@@ -79,7 +79,7 @@ extension Catalog.Reader {
             CatalogFinding(
                 rule: .folderNames, place: try shown(InodeID(rawValue: row[0])),
                 what: row[1] as Int64 == 0
-                    ? "has been removed and has \(row[2] as Int64) names" : "has \(row[2] as Int64) names")
+                    ? "has been removed, but has \(row[2] as Int64) names" : "has \(row[2] as Int64) names")
         }
         return findings
     }
@@ -98,11 +98,11 @@ extension Catalog.Reader {
             if row[3] as Bool? != true {
                 return CatalogFinding(
                     rule: .nameWithoutFolder, place: "\(name) (inode \(row[2] as Int64))",
-                    what: "is said to be in \(folder), which is no folder, or is gone")
+                    what: "is in \(folder), which is not a folder or is gone")
             }
             return CatalogFinding(
                 rule: .nameWithoutInode, place: "\(try shown(folder))/\(name)",
-                what: "means inode \(row[2] as Int64), which does not exist")
+                what: "refers to inode \(row[2] as Int64), which does not exist")
         }
     }
 
@@ -139,11 +139,11 @@ extension Catalog.Reader {
             let inode = (row[2] as Int64?).map { InodeID(rawValue: $0) }
             let what =
                 if row[4] as Bool, row.bytes(1) != nil {
-                    "is said to be in a folder that is no item"
+                    "is in a folder that has no item"
                 } else if inode == nil {
                     "has a name and no inode"
                 } else {
-                    "goes by a name that its inode does not have"
+                    "has a name that its inode does not have"
                 }
             return CatalogFinding(
                 rule: .itemPlace, place: "item \(row[0] as Int64) (\(name)), \(try inode.map(shown) ?? "no inode")",
@@ -176,14 +176,14 @@ extension Catalog.Reader {
             let (size, baseSize) = (row[1] as Int64, row[2] as Int64)
             var problem: String?
             if size < 0 || baseSize < 0 || baseSize > size {
-                problem = "has \(size) bytes, of which \(baseSize) are to come from the store"
+                problem = "has \(size) bytes, of which \(baseSize) come from the store"
             } else if let blob = row.bytes(3) {
                 let ranges = RangeSet<Int64>(blob: blob)
                 // Ranges that are out of order or overlap do not survive the round trip.
                 if ranges.blob != blob {
                     problem = "has a list of ranges that cannot be read"
                 } else if let last = ranges.ranges.last, last.upperBound > baseSize || ranges.ranges[0].lowerBound < 0 {
-                    problem = "has bytes up to \(last.upperBound) here, of \(baseSize) that come from the store"
+                    problem = "has local bytes up to \(last.upperBound), but only \(baseSize) bytes come from the store"
                 }
             }
             if let problem {

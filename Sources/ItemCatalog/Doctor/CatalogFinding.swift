@@ -48,14 +48,14 @@ extension CatalogFinding.Rule {
         case .database: "the database file is damaged: any answer from it may be wrong"
         case .reference: "rows refer to rows that are gone"
         case .linkCount: "stat shows a wrong link count; at 0 the file would be removed"
-        case .folderLinkCount: "find and others may skip folders, or look for some that are not there"
+        case .folderLinkCount: "programs such as find may skip folders, or look for folders that do not exist"
         case .folderNames: "a folder is in two places, or in none"
-        case .nameWithoutFolder: "the name can be seen nowhere"
+        case .nameWithoutFolder: "the name does not show in any folder"
         case .nameWithoutInode: "the name cannot be opened"
-        case .unreachable: "it can be seen nowhere in the mount"
-        case .itemPlace: "the store may be sent another place for it than it has here"
+        case .unreachable: "it does not show in the mount"
+        case .itemPlace: "the store may get another place for it than it has here"
         case .inodeWithoutItem: "it is never sent to the store"
-        case .extents: "which of its bytes are here is not certain"
+        case .extents: "it is not certain which of its bytes are here"
         }
     }
 }

@@ -56,7 +56,7 @@ package final class TextIndex: Sendable {
             let known = try String.fetchOne(db, sql: "SELECT domain FROM mark")
             let mark = format + " " + domain
             if known == mark { return }
-            guard known == nil else { throw CatalogError(.wrongDomain, "\(path): is of \(known!)") }
+            guard known == nil else { throw CatalogError(.wrongDomain, "\(path): belongs to \(known!)") }
             try db.execute(sql: "INSERT INTO mark VALUES (?)", arguments: [mark])
             try makeTexts(db)
         }

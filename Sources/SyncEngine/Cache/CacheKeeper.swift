@@ -107,7 +107,7 @@ package final class CacheKeeper: Sendable {
             if try mount.catalog.compact() { mount.reserveRoom() }
         } catch {
             // (On a full disk, for example. Tried again later.)
-            mount.logger.debug("the catalog cannot be made smaller", metadata: ["error": "\(error)"])
+            mount.logger.debug("cannot compact the catalog", metadata: ["error": "\(error)"])
         }
     }
 

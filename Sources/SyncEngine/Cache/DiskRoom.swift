@@ -84,7 +84,7 @@ package final class DiskRoom: Sendable {
         }
         end(count)
         state.withLock { $0.inVain = .now }
-        throw ContentError(code: .diskFull, message: "\(store.directory): no room on its disk for what is downloaded")
+        throw ContentError(code: .diskFull, message: "\(store.directory): no room on its disk for downloads")
     }
 
     /// Called before an optional copy of `count` bytes is made: evicts where the disk would get too full, but only if

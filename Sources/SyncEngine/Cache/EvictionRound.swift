@@ -58,7 +58,7 @@ struct EvictionRound {
         for document in plan.kept { evict(document, &plan) }
         if plan.count > 0 {
             mount.logger.info(
-                "evicted what was used longest ago",
+                "evicted the least recently used documents",
                 metadata: [
                     "documents": "\(plan.count)", "bytes": "\(plan.freed)",
                     "wanted": "\(max(plan.goal, plan.roomGoal))",

@@ -98,7 +98,7 @@ actor Pinner {
             failures = failures.filter { wanted.contains($0.key) }
             startWork()
         } catch {
-            mount.logger.error("cannot look for what is pinned", metadata: ["error": "\(error)"])
+            mount.logger.error("cannot look for pinned items", metadata: ["error": "\(error)"])
         }
     }
 
@@ -142,7 +142,7 @@ actor Pinner {
             failures[work.inode] = (count + 1, .now + .seconds(seconds))
             let next = FailureTable.next(sending: code?.description, inSeconds: seconds)
             mount.logger.warning(
-                "what is pinned could not be brought here",
+                "cannot download a pinned item",
                 metadata: ["item": "\(mount.path(of: work.inode))", "error": "\(failure)", "next": "\(next)"])
         }
         // A new folder has new documents in it; after the last document, more may be missing.

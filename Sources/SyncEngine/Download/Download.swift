@@ -246,14 +246,14 @@ final class Download: Sendable {
         }
         guard let transfer else { return }
         do { try await transfers.downloadLimit.take(count, for: transfer.id) } catch {
-            throw FileProviderError(.cancelled, "\(target.name): nobody waits for the bytes any more")
+            throw FileProviderError(.cancelled, "\(target.name): the download was cancelled: no program waits for it")
         }
     }
 
     /// Stores bytes that came and resumes their waiters.
     func received(_ id: UInt64, _ bytes: [UInt8], at offset: Int64) throws(FileProviderError) {
         guard state.withLock({ $0.streams[id] != nil }), !Task.isCancelled else {
-            throw FileProviderError(.cancelled, "\(target.name): nobody waits for the bytes any more")
+            throw FileProviderError(.cancelled, "\(target.name): the download was cancelled: no program waits for it")
         }
         do {
             try bytes.withUnsafeBytes { try content.store($0, at: offset) }

@@ -69,7 +69,7 @@ final class DownloadRecords: Sendable {
 
     private func tell(_ error: any Error, _ waiting: [Waiting]) {
         mount.logger.error(
-            "cannot record downloads; what is not recorded comes again after a restart",
+            "cannot record downloads; after a restart, they are downloaded again",
             metadata: ["items": "\(waiting.map(\.name).sorted())", "error": "\(error)"])
     }
 

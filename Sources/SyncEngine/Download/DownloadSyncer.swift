@@ -51,14 +51,15 @@ final class DownloadSyncer: Sendable {
                     durable.append(contents)
                 } catch {
                     logger.error(
-                        "a download cannot be made durable: is the disk in order? After a power loss it comes again",
+                        "cannot sync a download: check the disk; after a power loss, the document is downloaded again",
                         metadata: ["error": "\(error)"])
                 }
             }
             try catalog.write { try $0.forgetUndurable(durable) }
         } catch {
             logger.error(
-                "downloads cannot be made durable; after a power loss they come again", metadata: ["error": "\(error)"])
+                "cannot record synced downloads; after a power loss, they are downloaded again",
+                metadata: ["error": "\(error)"])
         }
     }
 }

@@ -18,8 +18,8 @@ package enum FailureTable {
     }
 
     package static let rows: [FileProviderError.Code: Row] = [
-        .noSuchItem: Row(errno: ENOENT, reading: "it is gone from the store; look at the folder again"),
-        .filenameCollision: Row(errno: EEXIST, reading: "choose another name", sending: "another name lets it through"),
+        .noSuchItem: Row(errno: ENOENT, reading: "it is gone from the store; list the folder again"),
+        .filenameCollision: Row(errno: EEXIST, reading: "choose another name", sending: "give it another name"),
         .versionMismatch: Row(errno: ESTALE, reading: "open it again"),
         .serverUnreachable: Row(errno: EHOSTUNREACH, reading: "read it again when the store answers"),
         .notAuthenticated: Row(
@@ -29,16 +29,17 @@ package enum FailureTable {
         .insufficientQuota: Row(errno: EDQUOT, reading: "make room in the store", sending: "make room in the store"),
         .cannotSynchronize: Row(errno: EIO, reading: "read it again in a while"),
         .directoryNotEmpty: Row(
-            errno: ENOTEMPTY, reading: "empty the folder first", sending: "what is in it in the store has to go first"),
-        .busy: Row(errno: EBUSY, reading: "read it again when whoever has it locked lets go"),
+            errno: ENOTEMPTY, reading: "empty the folder first", sending: "empty the folder in the store first"),
+        .busy: Row(errno: EBUSY, reading: "read it again when the lock on it is released"),
         .cancelled: Row(errno: EINTR, reading: "read it again"),
-        .invalidName: Row(errno: EINVAL, reading: "give it another name", sending: "another name lets it through"),
+        .invalidName: Row(errno: EINVAL, reading: "give it another name", sending: "give it another name"),
         .unsupported: Row(
-            errno: ENOTSUP, reading: "the store cannot do this", sending: "the store cannot do this; it stays here"),
+            errno: ENOTSUP, reading: "the store cannot do this",
+            sending: "the store cannot do this; the change stays on this machine"),
         .readOnly: Row(
             errno: EROFS, reading: "the store takes no changes",
-            sending: "the store takes no changes; a copy elsewhere saves it"),
-        .syncAnchorExpired: Row(errno: EIO, reading: "read it again; everything is listed anew"),
+            sending: "the store takes no changes; copy it to another place"),
+        .syncAnchorExpired: Row(errno: EIO, reading: "read it again; all folders are listed again"),
     ]
 
     /// A code of the SDK without a row is our bug, which a test finds; at run time the code counts as an input/output
@@ -54,9 +55,9 @@ package enum FailureTable {
         switch error {
         case .provider(let error): row(error.code).reading
         case .content(let error): error.code == .diskFull ? "make room on this disk" : "read it again"
-        case .catalog: "read it again; hydrant doctor says what is wrong"
+        case .catalog: "read it again; if it fails again, run hydrant doctor"
         case .timedOut: "read it again"
-        case .untrusted: "read it again; should it go on, tell the provider's author"
+        case .untrusted: "read it again; if it fails again, report it to the provider's author"
         case .superseded: "open it again"
         case .cancelled: "read it again"
         }
@@ -67,7 +68,7 @@ package enum FailureTable {
     /// - Parameter code: as ``FileProviderError/Code`` describes itself; any other code means a failure on this
     ///   machine.
     package static func next(sending code: String?, inSeconds seconds: Double) -> String {
-        let again = "is tried again in \(duration(seconds))"
+        let again = "Hydrant tries again in \(duration(seconds))"
         return hint(sending: code).map { "\($0); \(again)" } ?? again
     }
 

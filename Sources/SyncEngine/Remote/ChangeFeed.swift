@@ -31,7 +31,7 @@ struct ChangeFeed: Sendable {
                 page = try await client.changes(since: anchor)
             } catch {
                 guard error.code == .syncAnchorExpired else { throw error }
-                mount.logger.info("the store does not remember what changed: everything is listed anew")
+                mount.logger.info("the sync anchor has expired: all folders are listed again")
                 return try await present()
             }
             mount.logger.debug(
@@ -46,7 +46,8 @@ struct ChangeFeed: Sendable {
             guard page.hasMore else { return nil }
             guard seen.insert(anchor.hashValue).inserted, seen.count < Self.mostPages, items < Self.mostItems else {
                 mount.logger.error(
-                    "the provider's changes do not end: everything is listed anew; report it to its author")
+                    "the provider's list of changes does not end: all folders are listed again; report it to the provider's author"
+                )
                 return try await present()
             }
         }
@@ -102,7 +103,7 @@ struct ChangeFeed: Sendable {
         }
         for (name, reason) in result.refused {
             mount.logger.warning(
-                "an item of the provider's cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
+                "an item of the store cannot be shown", metadata: ["name": "\(name)", "reason": "\(reason)"])
         }
         for identifier in result.missing { remote.recheck(.item(identifier)) }
         for folder in underWay {

@@ -146,7 +146,7 @@ actor ChangeListener {
                 kept = [.everything: kept.values.max() ?? 1]
             } catch {
                 mount.logger.error(
-                    "cannot note that all of the store is to be looked at", metadata: ["error": "\(error)"])
+                    "cannot record that all folders must be listed again", metadata: ["error": "\(error)"])
             }
         }
         guard timer == nil else { return }
@@ -233,7 +233,7 @@ actor ChangeListener {
             return
         }
         mount.logger.debug(
-            "the store cannot be asked what changed", metadata: ["signal": "\(signal)", "error": "\(error)"])
+            "cannot ask the store for its changes", metadata: ["signal": "\(signal)", "error": "\(error)"])
         if error.mayPass { keep(signal, error) } else { kept[signal] = nil }
     }
 
@@ -281,7 +281,7 @@ actor ChangeListener {
                     let error = SyncError(error)
                     if error.mayPass { return error }
                     mount.logger.warning(
-                        "the provider cannot say what changed: everything is listed anew",
+                        "the provider cannot list its changes: all folders are listed again",
                         metadata: ["error": "\(error)"])
                 }
             }

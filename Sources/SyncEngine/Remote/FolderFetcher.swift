@@ -142,7 +142,7 @@ struct FolderListing: Sendable {
     private func tell(_ refused: [(name: Filename, reason: String)], of folder: InodeID) {
         for entry in remote.refused.record(refused, of: folder) {
             mount.logger.warning(
-                "an item of the provider's cannot be shown",
+                "an item of the store cannot be shown",
                 metadata: ["name": "\(entry.name)", "reason": "\(entry.reason)"])
         }
     }
@@ -151,7 +151,7 @@ struct FolderListing: Sendable {
     private func tellAttributes(of items: [Item]) {
         for item in items where item.hasTooManyAttributes && remote.refused.isNews(attributesOf: item.identifier) {
             mount.logger.warning(
-                "an item of the provider's has too many extended attributes; it is shown without any",
+                "an item of the store has too many extended attributes; it is shown without them",
                 metadata: ["name": "\(item.filename)", "most": "\(ExtendedAttribute.mostBytes) bytes"])
         }
     }
@@ -201,7 +201,8 @@ struct FolderListing: Sendable {
                 || page.bytes.count > Self.longestPage
             {
                 throw FileProviderError(
-                    .cannotSynchronize, "the provider's listing of \(identifier) does not end; report it to its author")
+                    .cannotSynchronize,
+                    "the provider's listing of \(identifier) does not end; report it to the provider's author")
             }
         } while true
         mount.logger.debug(

@@ -81,7 +81,7 @@ struct RemoteRefresh: Sendable {
             if isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) { throw Self.busy(identifier) }
             guard !isOwn else { return true }
             if try mount.catalog.read({ try remote.ownChanges.mayHide(identifier, since: moment, $0) }) {
-                throw FileProviderError(.busy, "a folder that \(identifier) is in is just being moved from here")
+                throw FileProviderError(.busy, "\(identifier): this machine is moving a folder above it")
             }
             return true
         }
@@ -98,7 +98,7 @@ struct RemoteRefresh: Sendable {
     }
 
     private static func busy(_ identifier: ItemIdentifier) -> FileProviderError {
-        FileProviderError(.busy, "\(identifier) is just being changed from here")
+        FileProviderError(.busy, "\(identifier): this machine is changing it")
     }
 
     private func folder(of identifier: ItemIdentifier) throws -> InodeID? {

@@ -60,15 +60,15 @@ final class RemoteState: Sendable {
     private func tellHeld(_ held: Int, _ returned: Int) {
         if held > 0 {
             let what =
-                "the store deleted \(held) items, too many to take them away without a question: they stay here until "
+                "the store deleted \(held) items at once: they are kept here until you decide; run "
                 + "hydrant resolve --keep mine|theirs"
             mount.logger.warning("deletions are held", metadata: ["items": "\(held)"])
             events.add(SyncEvent(.deletionsHeld, message: what))
         }
         if returned > 0 {
-            mount.logger.info("what was deleted in the store is there again", metadata: ["items": "\(returned)"])
+            mount.logger.info("items that the store had deleted are there again", metadata: ["items": "\(returned)"])
             events.add(
-                SyncEvent(.deletionsReleased, message: "the store has \(returned) items again that it had deleted"))
+                SyncEvent(.deletionsReleased, message: "\(returned) items that the store had deleted are there again"))
         }
     }
 

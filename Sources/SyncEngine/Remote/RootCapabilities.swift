@@ -32,7 +32,7 @@ struct RootCapabilities: Sendable {
             try mount.catalog.write { try $0.mergeRoot(root) }
             return true
         } catch {
-            mount.logger.debug("nothing is known of the topmost folder", metadata: ["error": "\(error)"])
+            mount.logger.debug("cannot ask the store for the root folder", metadata: ["error": "\(error)"])
             return false
         }
     }

@@ -38,7 +38,8 @@ package final class CommitPublisher: CommitObserver {
         if !changes.isEmpty { mount.volume?.catalogChanged(changes) }
         for case .conflict(let copy) in changes {
             reports.conflict(
-                copy, at: mount.path(of: copy), "the store has another version; what was written here is kept")
+                copy, at: mount.path(of: copy),
+                "the store has another version; the local version is kept under this name")
         }
         if transaction.concernsStore || !changes.isEmpty { afterCommit((changes, transaction.concernsStore)) }
     }

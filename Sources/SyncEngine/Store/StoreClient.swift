@@ -175,7 +175,7 @@ package final class StoreClient: Sendable {
     private static let longestAnchor = 64 << 10
 
     func changes(since anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
-        guard let changes else { throw Self.cannot("tell what changed") }
+        guard let changes else { throw Self.cannot("list its changes") }
         let page = try await told(.enumerateChanges, nil, at: { nil }) { () async throws(FileProviderError) in
             try await changes.enumerateChanges(from: anchor)
         }
@@ -184,7 +184,7 @@ package final class StoreClient: Sendable {
     }
 
     func currentAnchor() async throws(FileProviderError) -> SyncAnchor {
-        guard let changes else { throw Self.cannot("tell what changed") }
+        guard let changes else { throw Self.cannot("list its changes") }
         let anchor = try await changes.currentSyncAnchor()
         try check(anchor)
         return anchor
@@ -194,7 +194,7 @@ package final class StoreClient: Sendable {
         guard anchor.bytes.count > Self.longestAnchor else { return }
         throw FileProviderError(
             .cannotSynchronize,
-            "the provider's sync anchor has \(anchor.bytes.count) bytes; report it to its author")
+            "the provider's sync anchor has too many bytes (\(anchor.bytes.count)); report it to the provider's author")
     }
 
     /// Nil: the provider signals nothing.
@@ -212,7 +212,7 @@ package final class StoreClient: Sendable {
         guard let quota = try await space?.quota() else { return nil }
         guard quota.used >= 0, quota.total ?? 0 >= 0 else {
             logger.warning(
-                "the provider's quota is not possible",
+                "the provider's quota is impossible",
                 metadata: ["used": "\(quota.used)", "total": "\(quota.total.map { "\($0)" } ?? "none")"])
             return nil
         }
@@ -270,9 +270,10 @@ package final class StoreClient: Sendable {
             if progress.reached > rest.lowerBound { failures = ReadRetryPolicy.Failures() }
             if let pause = retries.pause(after: failure, &failures, isAway: connection.failure != nil) {
                 if progress.reached >= range.upperBound { return over(nil) }
-                logger.debug("a read is asked for again", metadata: ["item": "\(path)", "error": "\(failure)"])
+                logger.debug("a read is tried again", metadata: ["item": "\(path)", "error": "\(failure)"])
                 if (try? await Task.sleep(for: .seconds(pause))) != nil { continue }
-                failure = FileProviderError(.cancelled, "\(path): nobody waits for the bytes any more", cause: failure)
+                failure = FileProviderError(
+                    .cancelled, "\(path): the download was cancelled: no program waits for it", cause: failure)
             }
             over(failure)
             throw failure
@@ -330,7 +331,7 @@ package final class StoreClient: Sendable {
         _ original: ItemIdentifier, version: ContentVersion, as template: ItemTemplate, bytes: Int64,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        guard let copies else { throw Self.cannot("copy by itself") }
+        guard let copies else { throw Self.cannot("copy documents") }
         return try await told(.copyItem, original, at: path, bytes: bytes) { () async throws(FileProviderError) in
             try await copies.copyItem(original, version: version, as: template)
         }
@@ -350,7 +351,7 @@ package final class StoreClient: Sendable {
         _ identifier: ItemIdentifier, to facts: ItemMetadata, baseVersion: ItemVersion,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        guard let metadata else { throw Self.cannot("keep dates and modes by themselves") }
+        guard let metadata else { throw Self.cannot("change dates and modes without the contents") }
         return try await told(.updateMetadata, identifier, at: path) { () async throws(FileProviderError) in
             try await metadata.updateMetadata(identifier, to: facts, baseVersion: baseVersion)
         }

@@ -111,7 +111,7 @@ final class ThumbnailSender: Sendable {
         case .wait: return true
         case .drop:
             mount.logger.debug(
-                "a thumbnail is dropped: the document has other contents", metadata: ["item": "\(entry.item)"])
+                "a thumbnail is dropped: the document's contents have changed", metadata: ["item": "\(entry.item)"])
             given.remove(entry)
             return true
         case .becomes(let other):
@@ -144,7 +144,7 @@ final class ThumbnailSender: Sendable {
                 return true
             case .unsupported, .permissionDenied, .readOnly, .insufficientQuota, .invalidName:
                 mount.logger.info(
-                    "the store does not keep a thumbnail; this machine does",
+                    "the store does not keep a thumbnail: it is kept on this machine",
                     metadata: [
                         "item": "\(mount.path(of: identifier) ?? "\(identifier)")", "error": "\(error.message)",
                     ])

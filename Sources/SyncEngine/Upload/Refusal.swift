@@ -20,12 +20,12 @@ package enum Refusal: String, Sendable, CaseIterable {
     /// possible.
     package var remedy: String {
         switch self {
-        case .permissionDenied: "get the right to change it there, then hydrant retry"
+        case .permissionDenied: "ask for permission at the store, then run hydrant retry"
         case .invalidName: "give it another name"
-        case .unsupported: "the store cannot hold such a thing"
-        case .readOnly: "the store takes no changes; when it does again, hydrant retry"
-        case .notAuthenticated: "sign in again, then hydrant retry"
-        case .insufficientQuota: "make room in the store, then hydrant retry"
+        case .unsupported: "the store cannot hold this item"
+        case .readOnly: "the store takes no changes; when it takes changes again, run hydrant retry"
+        case .notAuthenticated: "sign in again, then run hydrant retry"
+        case .insufficientQuota: "make room in the store, then run hydrant retry"
         }
     }
 }

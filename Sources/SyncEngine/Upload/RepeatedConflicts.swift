@@ -21,8 +21,7 @@ final class RepeatedConflicts: Sendable {
         guard isEnough else { return }
         throw FileProviderError(
             .invalidName,
-            "\(path): the store has something else under each name that it was given, \(Self.most) times in a row; give it "
-                + "another name")
+            "\(path): \(Self.most) conflicts in a row, because the store had another item under each name")
     }
 
     /// The contents became one more copy.

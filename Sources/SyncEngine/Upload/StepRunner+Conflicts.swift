@@ -24,7 +24,7 @@ extension StepRunner {
                 uploads.repeatedConflicts.add(item.inode, from: item.local?.name, to: name)
             }
             if let inode = item.inode {
-                let what = "another has the name in the store; this one gave way"
+                let what = "the store has another item of this name; this one was renamed"
                 reports.conflict(inode, at: mount.path(of: inode), what)
             }
         case .takeBackDeletion: try await takeBackDeletion(item, error)
@@ -83,7 +83,8 @@ extension StepRunner {
         if try mount.catalog.write({ try $0.putBack(item.id) }) { return true }
         throw FileProviderError(
             .noSuchItem,
-            "the store deleted it, and not all of its bytes are here; hydrant resolve --keep theirs lets it go")
+            "the store deleted it, and not all of its bytes are here; to delete it here too, run hydrant resolve --keep theirs"
+        )
     }
 
     /// The store replaced a document while a program had it open, and the program's bytes were put aside as a copy. If
@@ -159,8 +160,8 @@ extension StepRunner {
         guard current.version == base else { return }
         throw FileProviderError(
             .busy,
-            "\(mount.path(of: item)): the store took it for changed there, and has just what was changed here; it is "
-                + "asked again")
+            "\(mount.path(of: item)): the store reported another version, but still has the version that the change "
+                + "started from")
     }
 
     private func parentIdentifier(_ item: ItemRecord) throws -> ItemIdentifier? {
@@ -175,7 +176,7 @@ extension StepRunner {
         guard let copy else { return }
         uploads.repeatedConflicts.add(item.inode, from: item.local?.name, to: copy)
         mount.relabel(item.inode)
-        let what = "changed here and in the store; the store's is kept as \(path)"
+        let what = "changed here and in the store; the store's version is kept as \(path)"
         reports.conflict(item.inode, at: item.inode.map { mount.path(of: $0) } ?? path, what)
         mount.logger.warning(
             "conflict: both versions are kept", metadata: ["item": "\(path)", "local version": "\(copy)"])

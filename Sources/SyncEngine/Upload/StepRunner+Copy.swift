@@ -36,7 +36,7 @@ extension StepRunner {
             ]
             if otherwise.contains(error.code) { throw error }
             mount.logger.info(
-                "the store does not copy a document by itself: it is uploaded",
+                "the store cannot copy a document: it is uploaded instead",
                 metadata: ["item": "\(mount.path(of: item))", "error": "\(error)"])
             uploads.copies.forget(inode)
             return nil

@@ -16,7 +16,7 @@ extension StepRunner {
         guard let copy else { return false }
         mount.relabel(inode)
         mount.logger.warning(
-            "what was written was not synced when the machine went off, and may be damaged: it is kept beside the store's",
+            "a document's changes were not synced when the machine went off, and may be damaged: both versions are kept",
             metadata: ["item": "\(path)", "keptAs": "\(copy)"])
         return true
     }

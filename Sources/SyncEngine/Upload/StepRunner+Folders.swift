@@ -34,7 +34,8 @@ extension StepRunner {
                 let identifier = folder.identifier, let base = folder.baseVersion,
                 let mode = folder.remoteFacts.mode, mode & 0o300 != 0o300, folder.capabilities.contains(.writing)
             else { continue }
-            mount.logger.debug("a folder is opened for a change", metadata: ["folder": "\(mount.path(of: folder))"])
+            mount.logger.debug(
+                "a folder is made writable for a change", metadata: ["folder": "\(mount.path(of: folder))"])
             if folder.local != nil { try mount.catalog.write { try $0.metadataIsUnsent(id) } }
             let open = ItemMetadata(
                 contentModificationDate: folder.remoteFacts.modified, posixPermissions: mode | Self.ownersAll)

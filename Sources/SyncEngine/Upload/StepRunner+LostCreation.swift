@@ -11,7 +11,7 @@ extension StepRunner {
         guard let place = item.attempted else { return }
         let made = try await lookForCreation(item, at: place)
         mount.logger.debug(
-            made == nil ? "the store did not make it" : "the store had made it",
+            made == nil ? "the store did not create the item" : "the store had created the item",
             metadata: ["item": "\(mount.path(of: item))", "asked for": "\(place.name)"])
         try mount.catalog.write { writer in
             if let made {

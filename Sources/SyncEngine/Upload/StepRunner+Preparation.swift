@@ -42,7 +42,9 @@ extension StepRunner {
         if let journal = try journal(of: row, content) {
             try mount.catalog.write {
                 try $0.recordHeld(
-                    item.id, message: "\(journal) holds a part of it; it is sent when its programs have closed it",
+                    item.id,
+                    message:
+                        "\(journal) holds a part of this database; the database is sent when its programs have closed it",
                     retryAt: FileTime.now.adding(seconds: mount.times.firstRetry))
             }
             return nil
@@ -53,8 +55,8 @@ extension StepRunner {
                 try freeName(row)
                 throw FileProviderError(
                     .noSuchItem,
-                    "\(mount.path(of: row)): the store replaced the version that this was made from, and parts of it were "
-                        + "never downloaded; what was written here is kept (unmounted, hydrant rescue brings it out)")
+                    "\(mount.path(of: row)): the store replaced the version that was changed here, and parts of that version were "
+                        + "never downloaded; the local bytes are kept: unmount, then run hydrant rescue to copy them")
             }
             // A program changed a part of a placeholder: download the rest first.
             let target = DownloadTarget(
@@ -98,7 +100,7 @@ extension StepRunner {
         try mount.catalog.write { try $0.giveWay(row.id, to: nil, defaults: mount.defaults) }
         mount.relabel(row.inode)
         guard let inode = row.inode else { return }
-        let what = "another has the name in the store; this one gave way"
+        let what = "the store has another item of this name; this one was renamed"
         reports.conflict(inode, at: mount.path(of: inode), what)
     }
 
@@ -109,7 +111,7 @@ extension StepRunner {
             inode.writing == nil, mount.volume?.isOpen(inode.id) != true
         else { return false }
         mount.logger.info(
-            "a document that the store deleted was open and never written: it goes here too",
+            "a document that the store deleted was open but never written: it is deleted here too",
             metadata: ["item": "\(mount.path(of: row))"])
         try mount.catalog.write { writer in
             guard try writer.item(row.id)?.contentRevision == row.contentRevision else { return }

@@ -11,7 +11,7 @@ extension StepRunner {
     func check(_ reply: Item, to item: ItemRecord, size: Int64? = nil) throws {
         if let problem = reply.problem { throw refusal(item, problem) }
         if InodeKind(reply.kind) != InodeKind(item.kind) {
-            throw refusal(item, "it is another kind of item than was sent")
+            throw refusal(item, "its kind is not that of the item that was sent")
         }
         if let size, reply.size != size {
             throw refusal(item, "it has \(reply.size) bytes, and \(size) were sent")

@@ -73,7 +73,7 @@ struct StepRunner: Sendable {
             try mount.catalog.write { try $0.takeBackDeletion(item.id, current: nil, defaults: mount.defaults) }
         case .takeBackMove:
             mount.logger.warning(
-                "a move is taken back: the store has moved the target into it",
+                "a move is undone: the store has moved the target folder into the moved folder",
                 metadata: ["item": "\(mount.path(of: item))"])
             try mount.catalog.write { try $0.takeBackMove(item.id, defaults: mount.defaults) }
         }
@@ -109,7 +109,7 @@ struct StepRunner: Sendable {
             return .failed(code)
         } catch {
             mount.logger.error(
-                "that a change could not be sent cannot be recorded",
+                "cannot record that a change could not be sent",
                 metadata: ["item": "\(mount.path(of: item))", "error": "\(error)"])
             return .unrecorded(delay)
         }

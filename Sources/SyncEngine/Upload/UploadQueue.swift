@@ -108,7 +108,7 @@ actor UploadQueue {
         let seconds = min(30, RetryDelay.seconds(after: failures, nil, mount.times))
         failures += 1
         mount.logger.error(
-            "cannot read from the catalog what is to be sent; nothing more is sent until that works again",
+            "cannot read pending changes from the catalog; nothing is sent until it can be read again",
             metadata: ["error": "\(error)", "next": "again in \(seconds) s"])
         reports.failure(SyncError(error), at: "", nil, next: "nothing is sent until the catalog can be read again")
         wakeLater(in: .seconds(seconds))
@@ -122,7 +122,7 @@ actor UploadQueue {
             try $0.waitsTooLong(settle: times.longestSettle, retry: max(times.firstRetry, times.longestRetry))
         }
         guard wasSetBack || waits else { return }
-        mount.logger.notice("the clock was set back: what waited for a moment is sent now")
+        mount.logger.notice("the clock was set back: waiting changes are sent now")
         try mount.catalog.write { try $0.settleNow(retrying: true) }
     }
 
@@ -277,7 +277,7 @@ actor UploadQueue {
         } catch {
             // The changes are tried again when due.
             mount.logger.error(
-                "the store answers again, and what waits for that is not tried at once", metadata: ["error": "\(error)"]
+                "the store answers again, but waiting changes cannot be tried at once", metadata: ["error": "\(error)"]
             )
         }
         wake()

@@ -8,11 +8,11 @@ package enum ConflictReason: String, Sendable, CaseIterable {
     package var text: String {
         switch self {
         case .bothChanged: "the document was changed here and in the store"
-        case .bothMade: "something of this name was made here and in the store"
-        case .nameTaken: "one side moved it to a name that the other side gave to something else"
+        case .bothMade: "an item of this name was created here and in the store"
+        case .nameTaken: "one side moved the item to a name that the other side gave to another item"
         case .replacedWhileWritten: "the store replaced the document while a program here was writing it"
         case .editedMeanwhile: "the document was changed while a program here was editing it"
-        case .powerLoss: "the machine went off before what was written here was safe on its disk: it may be damaged"
+        case .powerLoss: "the machine went off before the local changes were synced: they may be damaged"
         }
     }
 }
@@ -52,7 +52,7 @@ extension TreeStore {
         guard original != copy, both.allSatisfy({ $0.kind == .document || $0.isFolder }),
             let item = try item(of: original)?.id
         else {
-            throw CatalogError(.notPermitted, "only documents, and folders that are one, have versions")
+            throw CatalogError(.notPermitted, "only documents and packages have versions")
         }
         try recordConflict(original: item, copy: copy, .editedMeanwhile)
     }

@@ -66,7 +66,7 @@ extension TreeReading {
     /// - Throws: ``CatalogError/Code/notPermitted`` when there is nothing to discard, or it cannot be discarded now.
     package func discards(of id: ItemID) throws -> [Discard] {
         guard let row = try item(id), id != .root else {
-            throw CatalogError(.notPermitted, "the top folder has no change that could be given up")
+            throw CatalogError(.notPermitted, "the root folder has no change to discard")
         }
         let name = (row.local ?? row.base ?? row.remote)?.name ?? "it"
         if row.isExcluded {
@@ -82,8 +82,8 @@ extension TreeReading {
             throw CatalogError(
                 .notPermitted,
                 row.kind.isFolder
-                    ? "\(name) has no change of its own; name what is in it"
-                    : "\(name) has no change that could be given up")
+                    ? "\(name) has no change of its own; name the changed items in it"
+                    : "\(name) has no change to discard")
         }
         try requireDiscardable(row, inode)
         return [
@@ -102,14 +102,17 @@ extension TreeReading {
             let record = try inodeIfPresent(folder), record.linkCount > 0
         else {
             throw CatalogError(
-                .notPermitted, "\(name) came from a folder that was deleted here; discard the deletion of that first")
+                .notPermitted,
+                "\(name) came from a folder that was deleted here; discard the deletion of that folder first")
         }
         if let occupant = try child(of: folder, named: place.name), occupant.id != inode.id {
             throw CatalogError(
-                .notPermitted, "\(name) was called \(place.name), and something else is now; move that first")
+                .notPermitted,
+                "\(name) was called \(place.name), and another item has that name now; move that item first")
         }
         if inode.isFolder, try isInside(folder, inode.id) {
-            throw CatalogError(.notPermitted, "\(name) came from a folder that is in it now; move that out first")
+            throw CatalogError(
+                .notPermitted, "\(name) came from a folder that is inside it now; move that folder out first")
         }
     }
 
@@ -136,14 +139,15 @@ extension TreeReading {
         let name = path.last ?? "it"
         if let row, row.identifier != nil, row.remote != nil {
             throw CatalogError(
-                .notPermitted, "\(name) is in the store, and would go with its folder; move it out first")
+                .notPermitted, "\(name) is in the store, and would be removed with its folder; move it out first")
         }
         try requireUnwritten(inode, name)
         if path.count > top.count, !inode.isFolder, inode.linkCount > 1 {
             // All names of the inode would be removed, including names outside that nobody has agreed to.
             for place in try places(of: inode.id) where try self.path(of: place.folder)?.starts(with: top) != true {
                 throw CatalogError(
-                    .notPermitted, "\(name) has another name outside of \(top.last ?? "it"); remove one of them by hand"
+                    .notPermitted,
+                    "\(name) has another name outside of \(top.last ?? "it"); remove one of the names by hand"
                 )
             }
         }
@@ -175,7 +179,7 @@ extension TreeReading {
 
     private func restorations(of row: ItemRecord) throws -> [Discard] {
         guard row.identifier != nil, let place = row.remote else {
-            throw CatalogError(.notPermitted, "the store does not have it either; there is nothing to bring back")
+            throw CatalogError(.notPermitted, "the store does not have the item either; there is nothing to restore")
         }
         var above: [ItemRecord] = []
         var parent = try item(place.parent)
@@ -184,11 +188,11 @@ extension TreeReading {
             parent = try folder.remote.flatMap { try item($0.parent) }
         }
         guard let top = parent?.inode else {
-            throw CatalogError(.notPermitted, "the folder that it was in is gone from the store as well")
+            throw CatalogError(.notPermitted, "the folder of the item is gone from the store as well")
         }
         let first = above.last ?? row
         if let name = first.remote?.name, try child(of: top, named: name) != nil {
-            throw CatalogError(.notPermitted, "something else is called \(name) now; move that first")
+            throw CatalogError(.notPermitted, "another item is called \(name) now; move that item first")
         }
         return try (above.reversed() + [row] + below(row)).map { item in
             Discard(

@@ -7,7 +7,7 @@ extension TreeStore {
     /// - Throws: ``CatalogError/Code/replaced`` when the consequences have changed meanwhile.
     package func discard(_ id: ItemID, agreed: [Discard], defaults: PlaceholderDefaults) throws {
         guard try discards(of: id) == agreed else {
-            throw CatalogError(.replaced, "it has been changed meanwhile; look again at what would go")
+            throw CatalogError(.replaced, "the item was changed meanwhile; run hydrant discard again")
         }
         for one in agreed {
             if one.kinds == [.creation] {

@@ -18,7 +18,8 @@ extension TreeStore {
             guard item.kind.isDocument, let name = item.local?.name else {
                 throw CatalogError(
                     .notPermitted,
-                    "\(item.local?.name ?? "it") is no document; move or remove one of them by hand, then --keep both")
+                    "\(item.local?.name ?? "it") is not a document; move or remove one version by hand, then --keep both"
+                )
             }
             try requireUnwritten(inode, name)
         }
@@ -59,7 +60,7 @@ extension TreeStore {
     package func removeCopy(_ conflict: ConflictRecord) throws {
         // If the original were gone by now, both versions would be lost.
         guard try conflicts(of: conflict.copy).contains(conflict) else {
-            throw CatalogError(.notFound, "the original is gone; the copy is the only one left, and stays")
+            throw CatalogError(.notFound, "the original is gone; the copy is the only version left, and is kept")
         }
         guard let copyItem = try item(of: conflict.copy), let place = copyItem.local,
             let folder = try item(place.parent)?.inode
@@ -67,7 +68,7 @@ extension TreeStore {
         let copy = try inode(conflict.copy)
         if copy.isFolder {
             throw CatalogError(
-                .notPermitted, "\(place.name) is a folder; remove it with rm -r, and the conflict is over")
+                .notPermitted, "\(place.name) is a folder; remove it with rm -r to resolve the conflict")
         }
         try requireUnwritten(copy, place.name)
         let left = try unlink(place.name, in: folder, settle: 0)

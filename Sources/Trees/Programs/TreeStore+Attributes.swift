@@ -29,7 +29,7 @@ extension TreeStore {
         if let mode = change.mode, mode & hidden != 0 {
             throw CatalogError(
                 .notAllowed,
-                "the store does not let be done what the mode \(String(mode & 0o7777, radix: 8)) would allow")
+                "the store does not permit the access that mode \(String(mode & 0o7777, radix: 8)) would allow")
         }
         if let mode = change.mode { inode.mode = (mode & 0o7777 & ~hidden) | (inode.mode & hidden) }
         if let uid = change.uid { inode.uid = uid }

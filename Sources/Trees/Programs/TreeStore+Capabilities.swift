@@ -49,7 +49,7 @@ extension TreeStore {
             !isExcluded(name, in: parent)
         else { return }
         if try vacatedDocument(TreePlace(parent: parent.id, name: name)) != nil { return }
-        throw CatalogError(.notAllowed, "\(name): the store lets nothing be added to \(parent.shownName)")
+        throw CatalogError(.notAllowed, "\(name): the store does not permit adding items to \(parent.shownName)")
     }
 
     /// unlink(2), rmdir(2). The store has only one name of an inode; when that is removed the document moves to
@@ -111,7 +111,7 @@ extension TreeStore {
         guard folder != newFolder, item.identifier != nil || item.kind.isFolder && !item.isExcluded,
             try volume(of: folder) != volume(of: newFolder)
         else { return }
-        throw CatalogError(.otherVolume, "\(name): the store moves nothing between two of its volumes")
+        throw CatalogError(.otherVolume, "\(name): the store cannot move items between two of its volumes")
     }
 
     /// The nearest folder, from this one up, that is the top of a volume.
@@ -127,12 +127,12 @@ extension TreeStore {
 
     private func requireMayMove(_ item: ItemRecord) throws {
         if item.capabilities.contains(.renaming) { return }
-        throw CatalogError(.notAllowed, "\(item.shownName): the store does not let it be renamed or moved")
+        throw CatalogError(.notAllowed, "\(item.shownName): the store does not permit renaming or moving it")
     }
 
     func requireMayDelete(_ item: ItemRecord) throws {
         if item.capabilities.contains(.deleting) { return }
-        throw CatalogError(.notAllowed, "\(item.shownName): the store does not let it be deleted")
+        throw CatalogError(.notAllowed, "\(item.shownName): the store does not permit deleting it")
     }
 }
 
@@ -140,11 +140,11 @@ extension TreeReading {
     /// Contents, dates, mode, attributes.
     package func requireMayWrite(_ id: InodeID) throws {
         guard let item = try item(of: id), !item.capabilities.contains(.writing) else { return }
-        throw CatalogError(.notAllowed, "\(item.shownName): the store does not let it be changed")
+        throw CatalogError(.notAllowed, "\(item.shownName): the store does not permit changing it")
     }
 }
 
 extension ItemRecord {
     /// For messages; the topmost folder has no name.
-    fileprivate var shownName: String { id == .root ? "the topmost folder" : local?.name.string ?? id.description }
+    fileprivate var shownName: String { id == .root ? "the root folder" : local?.name.string ?? id.description }
 }

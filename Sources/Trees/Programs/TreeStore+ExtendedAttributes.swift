@@ -17,7 +17,7 @@ extension TreeStore {
         if name.starts(with: Array("user.".utf8)), value.count > old?.count ?? -1,
             try userAttributeBytes(of: id, besides: name) + name.count + value.count > ExtendedAttribute.mostBytes
         {
-            throw CatalogError(.diskFull, "the file has as many extended attributes as it can")
+            throw CatalogError(.diskFull, "the file has no room for more extended attributes")
         }
         try writeAttribute(name, value, of: id)
         inode.changed = now

@@ -7,7 +7,7 @@ extension TreeStore {
     package func link(_ id: InodeID, to name: Filename, in folder: InodeID) throws -> InodeRecord {
         var inode = try inode(id)
         _ = try livingFolder(folder)
-        if inode.isFolder { throw CatalogError(.notPermitted, "\(name): a folder has one name only") }
+        if inode.isFolder { throw CatalogError(.notPermitted, "\(name): a folder cannot have a second name") }
         // The file has been unlinked: its item is gone.
         guard inode.linkCount > 0 else { throw CatalogError(.notFound, "\(name): the file has been removed") }
         if try child(of: folder, named: name) != nil { throw CatalogError(.exists, "\(name): exists already") }

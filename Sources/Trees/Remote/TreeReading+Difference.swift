@@ -69,7 +69,7 @@ extension TreeReading {
     }
 
     /// The trash on this machine and the trash in the store are unrelated.
-    private static var trashProblem: String { "a file manager's trash is each machine's own" }
+    private static var trashProblem: String { "a file manager's trash folder is not synced" }
 }
 
 /// The facts that show whether an item of a listing is unchanged.

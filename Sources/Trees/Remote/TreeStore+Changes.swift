@@ -140,7 +140,7 @@ extension TreeStore {
     package func writePlaceholder(_ item: Item, in folder: InodeID, defaults: PlaceholderDefaults) throws {
         if let problem = item.problem { throw CatalogError(.unsupported, "\(item.filename): \(problem)") }
         if folder == .root, Exclusions.isTrash(item.filename) {
-            throw CatalogError(.unsupported, "\(item.filename): a file manager's trash is each machine's own")
+            throw CatalogError(.unsupported, "\(item.filename): a file manager's trash folder is not synced")
         }
         guard let parent = try self.item(of: folder), let identifier = parent.identifier, parent.kind.isFolder else {
             throw CatalogError(.notFound, "the folder of \(item.filename) is not in the store yet")
@@ -154,7 +154,8 @@ extension TreeStore {
         if let known {
             guard known.local == known.base || known.local == place else {
                 throw CatalogError(
-                    .notPermitted, "\(item.filename) was moved or deleted here, which the store does not know yet")
+                    .notPermitted,
+                    "\(item.filename) was moved or deleted here, and the store has not confirmed that yet")
             }
             guard try !isRemotelyInside(parent.id, known.id) else {
                 throw CatalogError(.intoItself, "\(item.filename): a folder cannot be in itself")
@@ -164,7 +165,7 @@ extension TreeStore {
             // A folder that was made on both sides is one folder.
             let other = try self.item(of: occupant.id)
             guard let other, item.kind.isFolder, other.kind.isFolder, other.identifier == nil, !other.isExcluded else {
-                throw CatalogError(.exists, "\(item.filename): something else has the name here")
+                throw CatalogError(.exists, "\(item.filename): another item has the name here")
             }
         }
         let row: ItemID
@@ -177,7 +178,7 @@ extension TreeStore {
         try reconcile([row], defaults: defaults)
         let shown = try child(of: folder, named: item.filename).flatMap { try self.item(of: $0.id) }
         guard shown?.identifier == item.identifier else {
-            throw CatalogError(.exists, "\(item.filename): something else has the name here")
+            throw CatalogError(.exists, "\(item.filename): another item has the name here")
         }
     }
 }

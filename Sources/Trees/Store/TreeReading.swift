@@ -123,7 +123,7 @@ extension TreeReading {
     package func resolve(_ names: [Filename]) throws -> InodeRecord {
         var inode = try inode(.root)
         for name in names {
-            guard inode.isFolder else { throw CatalogError(.notFolder, "a component is not a folder") }
+            guard inode.isFolder else { throw CatalogError(.notFolder, "a component of the path is not a folder") }
             guard let next = try child(of: inode.id, named: name) else {
                 throw inode.isEnumerated
                     ? CatalogError(.notFound, "no such file or directory")
