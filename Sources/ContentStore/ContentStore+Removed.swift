@@ -8,7 +8,7 @@ extension ContentStore {
 
     private func removedPath(_ id: GenerationID) -> String { "\(directory)/\(Self.removed)/\(id)" }
 
-    /// Moves a file out of the storage. ``bringBack(_:)`` restores it if the catalog turns out to need it.
+    /// Moves a file out of the storage. ``restoreSetAside(_:)`` restores it if the catalog turns out to need it.
     package func setAside(_ id: GenerationID) {
         if Glibc.rename(path(id), removedPath(id)) == 0 { forget(id) } else { remove(id) }
     }
@@ -19,7 +19,7 @@ extension ContentStore {
     /// At the start: restores files set aside that the catalog still names, and removes the others.
     ///
     /// - Parameter isCurrent: whether the catalog names it.
-    package func bringBack(_ isCurrent: (GenerationID) throws -> Bool) rethrows {
+    package func restoreSetAside(_ isCurrent: (GenerationID) throws -> Bool) rethrows {
         for name in SystemFile.names(in: "\(directory)/\(Self.removed)") ?? [] {
             let file = "\(directory)/\(Self.removed)/\(name)"
             // link(2) replaces nothing: a file in the storage stays.

@@ -166,9 +166,9 @@ package final class Catalog: Sendable {
             var result: Result<T, any Error>?
             if turn.try() {
                 defer { turn.unlock() }
-                result = Result { try writer.unsafeRead { try look($0, body) } }
+                result = Result { try writer.unsafeRead { try readTransaction($0, body) } }
             }
-            return try result?.get() ?? readers.read { try look($0, body) }
+            return try result?.get() ?? readers.read { try readTransaction($0, body) }
         } catch {
             throw Catalog.translate(error, path: path)
         }
@@ -179,7 +179,7 @@ package final class Catalog: Sendable {
     package func readInTurn<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
-        do { return try inTurn { try writer.unsafeRead { try look($0, body) } } } catch {
+        do { return try inTurn { try writer.unsafeRead { try readTransaction($0, body) } } } catch {
             throw Catalog.translate(error, path: path)
         }
     }
@@ -188,7 +188,9 @@ package final class Catalog: Sendable {
     package func readAside<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
-        do { return try readers.read { try look($0, body) } } catch { throw Catalog.translate(error, path: path) }
+        do { return try readers.read { try readTransaction($0, body) } } catch {
+            throw Catalog.translate(error, path: path)
+        }
     }
 
     /// Calls `observer` with the rows that each transaction has changed, before the next commit. `observer` must only
@@ -207,7 +209,7 @@ package final class Catalog: Sendable {
         try? inTurn { writer.unsafeRead { rowWatch.remove(key, $0.sqliteConnection) } }
     }
 
-    private func look<T>(_ db: Database, _ body: (Reader) throws -> T) throws -> T {
+    private func readTransaction<T>(_ db: Database, _ body: (Reader) throws -> T) throws -> T {
         let reader = Reader(db: db, queries.of(db))
         return try reader.inTransaction(Reader.begin) { try body(reader) }
     }

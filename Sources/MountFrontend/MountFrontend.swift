@@ -31,7 +31,7 @@ package final class MountFrontend: FUSEFileSystem {
             case .wait(let wait): answer(FUSEPendingRequest(request), after: wait, call, reply)
             }
         } catch {
-            volume.tell(error)
+            volume.logIfIOError(error)
             request.reply(errno: error.errno)
         }
     }
@@ -50,7 +50,7 @@ package final class MountFrontend: FUSEFileSystem {
                     let end = begun + .seconds(wait.limit)
                     let clock = Task {
                         try await Task.sleep(until: end, clock: .suspending)
-                        if waiter.giveUp(ETIMEDOUT) { volume.tell(givenUpAfter: begun.duration(to: .now)) }
+                        if waiter.giveUp(ETIMEDOUT) { volume.logTimeout(after: begun.duration(to: .now)) }
                     }
                     defer { clock.cancel() }
                     try await wait.run()
@@ -67,7 +67,7 @@ package final class MountFrontend: FUSEFileSystem {
             } catch {
                 guard let request = pending.take() else { return }
                 let failure = VolumeError(error)
-                volume.tell(failure)
+                volume.logIfIOError(failure)
                 request.reply(errno: failure.errno)
             }
         }
@@ -116,7 +116,7 @@ package final class MountFrontend: FUSEFileSystem {
             let value = try call()
             reply(request, value)
         } catch {
-            volume.tell(error)
+            volume.logIfIOError(error)
             request.reply(errno: error.errno)
         }
     }

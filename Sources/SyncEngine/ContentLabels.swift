@@ -16,7 +16,7 @@ package final class ContentLabels: Sendable {
     private let logger: Logger
     /// The facts that each label was last made of; a close that changes none of them costs one look-up.
     private let known = AdaptiveMutex<[GenerationID: Known]>([:])
-    private let isTold = Atomic(false)
+    private let hasLoggedFailure = Atomic(false)
 
     private struct Known: Equatable {
         /// Nil: no label.
@@ -104,7 +104,7 @@ package final class ContentLabels: Sendable {
             }
             return hasChanged
         } catch {
-            if !isTold.exchange(true, ordering: .relaxed) {
+            if !hasLoggedFailure.exchange(true, ordering: .relaxed) {
                 logger.warning(
                     "cannot label modified content; if the catalog is lost, its name is lost too",
                     metadata: ["error": "\(error)"])
@@ -116,7 +116,7 @@ package final class ContentLabels: Sendable {
     /// At a mount: labels modified contents without a label; warns once when the directory cannot keep labels.
     package func begin(_ catalog: Catalog) throws(CatalogError) {
         guard store.keepsLabels else {
-            isTold.store(true, ordering: .relaxed)
+            hasLoggedFailure.store(true, ordering: .relaxed)
             logger.warning(
                 "the state directory keeps no extended attributes; if the catalog is lost, names of modified documents are too",
                 metadata: ["directory": "\(store.directory)"])

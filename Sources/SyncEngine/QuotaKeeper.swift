@@ -24,7 +24,7 @@ package final class QuotaKeeper: Sendable {
 
     /// Runs until its task is cancelled.
     func run() async {
-        guard client.reportsQuota, await mount.waitsForFirstLook(client) else { return }
+        guard client.reportsQuota, await mount.waitsAfterStart(client) else { return }
         await ask()
         while !Task.isCancelled {
             let timer = Task { [waker, seconds = mount.times.quota] in

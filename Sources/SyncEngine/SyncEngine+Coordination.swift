@@ -16,7 +16,7 @@ package enum SentByOthersRoot: Hashable, Sendable {
 final class SentByOthers: Sendable {
     private let roots = AdaptiveMutex<[SentByOthersRoot: Int]>([:])
     /// Items whose writer may have sent them: compare with the store before sending them from here.
-    private let doubtful = AdaptiveMutex<Set<ItemID>>([])
+    private let maybeSent = AdaptiveMutex<Set<ItemID>>([])
 
     func hold(_ root: SentByOthersRoot) { roots.withLock { $0[root, default: 0] += 1 } }
 
@@ -29,11 +29,11 @@ final class SentByOthers: Sendable {
 
     var held: Set<SentByOthersRoot> { roots.withLock { Set($0.keys) } }
 
-    func markDoubtful(_ item: ItemID) { _ = doubtful.withLock { $0.insert(item) } }
+    func markMaybeSent(_ item: ItemID) { _ = maybeSent.withLock { $0.insert(item) } }
 
-    func isDoubtful(_ item: ItemID) -> Bool { doubtful.withLock { $0.contains(item) } }
+    func isMaybeSent(_ item: ItemID) -> Bool { maybeSent.withLock { $0.contains(item) } }
 
-    func settled(_ item: ItemID) { _ = doubtful.withLock { $0.remove(item) } }
+    func settled(_ item: ItemID) { _ = maybeSent.withLock { $0.remove(item) } }
 }
 
 extension SyncEngine {
@@ -79,7 +79,7 @@ extension SyncEngine {
                 guard isLast ? true : await isInTheStore(root, &compared) else { continue }
                 if case .item(let id) = root {
                     for item in (try? mount.catalog.read { try $0.pending(within: id) }) ?? [] {
-                        uploads.sentByOthers.markDoubtful(item)
+                        uploads.sentByOthers.markMaybeSent(item)
                     }
                 }
                 uploads.sentByOthers.release(root)
@@ -126,7 +126,7 @@ extension SyncEngine {
 extension StepRunner {
     /// The store's item if it has the same contents as this machine, no matter which program sent them.
     func wasSentByOthers(_ item: ItemRecord, _ prepared: Prepared) async throws -> Item? {
-        guard uploads.sentByOthers.isDoubtful(item.id), let identifier = item.identifier else { return nil }
+        guard uploads.sentByOthers.isMaybeSent(item.id), let identifier = item.identifier else { return nil }
         let there: Item
         do { there = try await placeholder(identifier, item) } catch {
             // The upload will find out why the item is gone.

@@ -16,7 +16,7 @@ extension SyncEngine {
             let begin = FileTime.now
             let wanted = items.map(Set.init)
             try mount.catalog.write { try $0.tryNow(items) }
-            await queue.hurry()
+            await queue.retryNow()
             while true {
                 if Task.isCancelled { throw SyncError.cancelled }
                 let left = try pending().filter { wanted?.contains($0.id) ?? true }
@@ -113,12 +113,12 @@ extension SyncEngine {
         if kept == .mine {
             _ = try await download(conflict.copy)
             // An original with another hard link keeps the bytes that the store has now.
-            let original = try looking { reader in
+            let original = try reading { reader in
                 try reader.item(conflict.original)?.inode.map { try reader.inode($0) }
             }
             if let original, original.linkCount > 1, original.extents != nil { _ = try await download(original.id) }
         }
-        let copy = try looking { try $0.item(of: conflict.copy)?.id }
+        let copy = try reading { try $0.item(of: conflict.copy)?.id }
         try await reserving(Set([conflict.original, copy].compactMap { $0 })) {
             try self.mount.catalog.write { writer in
                 switch kept {
@@ -132,7 +132,7 @@ extension SyncEngine {
         changed()
     }
 
-    private func looking<T>(_ body: (Catalog.Reader) throws -> T) throws(SyncError) -> T {
+    private func reading<T>(_ body: (Catalog.Reader) throws -> T) throws(SyncError) -> T {
         do { return try mount.catalog.read(body) } catch { throw SyncError(error) }
     }
 

@@ -26,7 +26,7 @@ package final class SyncEngine: Sendable {
     private let stopper: StopScheduler
     private let probe: ReturnProbe
     private let activity = Callback<Void>()
-    private let looks = Callback<(InodeID, Int32)>()
+    private let folderListings = Callback<(InodeID, Int32)>()
     package let cache: CacheKeeper
     package let quota: QuotaKeeper
     package let thumbnails: ThumbnailShelf
@@ -94,7 +94,7 @@ package final class SyncEngine: Sendable {
                 quota?.wake()
             }
             activity()
-            if changes.contains(where: \.bringsContents) { pinner?.wake() }
+            if changes.contains(where: \.mayNeedDownload) { pinner?.wake() }
         }
     }
 
@@ -114,7 +114,7 @@ package final class SyncEngine: Sendable {
                 Task(executorPreference: workers) { [thumbnailSender] in await thumbnailSender.run() },
                 Task(executorPreference: workers) { [mount] in await mount.downloadSyncer.run() },
                 Task(executorPreference: workers) { [pinner, listener] in
-                    await pinner.run(poll: { await listener.wasLookedAt($0) })
+                    await pinner.run(poll: { await listener.wasListed($0) })
                 },
             ]
         }
@@ -186,7 +186,7 @@ package final class SyncEngine: Sendable {
     }
 
     private func goAhead(of folder: InodeID) {
-        walks.wasLookedAt(folder) { [fetcher] in
+        walks.wasListed(folder) { [fetcher] in
             _ = try? await fetcher.fetch($0, joining: true, isAwaited: false)
         }
     }
@@ -201,18 +201,20 @@ package final class SyncEngine: Sendable {
     package var hasTrash: Bool { client.hasTrash }
 
     /// - Parameter thread: the reading program's thread, as FUSE gives it.
-    package func wasLookedAt(_ folder: InodeID, thread: Int32? = nil) {
-        if let thread { looks((folder, thread)) }
+    package func wasListed(_ folder: InodeID, thread: Int32? = nil) {
+        if let thread { folderListings((folder, thread)) }
         if client.signalsChanges { return }
         goAhead(of: folder)
-        Task { [listener] in await listener.wasLookedAt(folder) }
+        Task { [listener] in await listener.wasListed(folder) }
     }
 
     /// Called with the folder and the thread when a program has listed a folder. Set once; must not block.
-    package func onLook(_ body: @escaping @Sendable (InodeID, Int32) -> Void) { looks.set { body($0.0, $0.1) } }
+    package func onFolderListed(_ body: @escaping @Sendable (InodeID, Int32) -> Void) {
+        folderListings.set { body($0.0, $0.1) }
+    }
 
     /// A program was given this many names of a folder.
-    package func gaveOut(names: Int) { remote.listingMemory.took(names) }
+    package func listed(names: Int) { remote.listingMemory.listed(names) }
 
     /// Downloads the range; a program waits for it.
     ///
@@ -268,7 +270,7 @@ package final class SyncEngine: Sendable {
             if mount.isReadOnly || switches.pause.isOn { return try pending() }
             mount.volume?.endWritingNow()
             try mount.catalog.write { try $0.settleNow(retrying: true) }
-            await queue.hurry()
+            await queue.retryNow()
             while try mount.catalog.read({ try $0.hasPending() }) {
                 if Task.isCancelled { throw SyncError.cancelled }
                 if let deadline, .now >= deadline { return try pending() }
@@ -297,8 +299,8 @@ package final class SyncEngine: Sendable {
     /// Undoes ``mask()`` when the sign-out failed.
     package func unmask() async {
         switches.isMasked = false
-        await queue.hurry()
-        await pinner.hurry()
+        await queue.retryNow()
+        await pinner.retryNow()
     }
 
     /// Stops uploads, and downloads that nobody waits for, until resumed, also across a restart; durable on return.
@@ -309,8 +311,8 @@ package final class SyncEngine: Sendable {
             await queue.pause()
             await pinner.pause()
         } else {
-            await queue.hurry()
-            await pinner.hurry()
+            await queue.retryNow()
+            await pinner.retryNow()
             thumbnailSender.wake()
         }
     }
@@ -329,14 +331,14 @@ package final class SyncEngine: Sendable {
     /// Pins or unpins an item, with everything in it if it is a folder. Missing bytes come in the background.
     package func setPinned(_ item: ItemID, _ isPinned: Bool) async throws(SyncError) {
         do { try mount.catalog.write { try $0.setPinned(item, isPinned) } } catch { throw SyncError(error) }
-        if isPinned { await pinner.hurry() } else { cache.wake() }
+        if isPinned { await pinner.retryNow() } else { cache.wake() }
     }
 
     /// Downloads all of a document and records it. Returns the number of bytes that came.
     ///
     /// - Parameter asker: for people: the program that wants the document; nil: not a program's read.
     package func download(_ inode: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
-        let count = try await downloader.bringWhole(inode, for: asker)
+        let count = try await downloader.downloadWhole(inode, for: asker)
         downloader.recordNow(inode)
         // The caller is about to use the document: it must not be evicted first.
         if count > 0 { cache.used(inode) }
@@ -346,7 +348,7 @@ package final class SyncEngine: Sendable {
 
 extension CatalogChange {
     /// Whether the change may add bytes to download.
-    fileprivate var bringsContents: Bool {
+    fileprivate var mayNeedDownload: Bool {
         switch self {
         case .entry, .contents: true
         default: false

@@ -53,7 +53,7 @@ extension Volume {
             record.baseSize = content.baseSize
         }
         var attributes = NodeAttributes(record: record, isStable: true)
-        if record.extents == nil, record.size >= Self.leastLooked {
+        if record.extents == nil, record.size >= Self.leastMeasured {
             attributes.allocated = mount.store.status(id)?.blocks
         }
         return attributes
@@ -101,7 +101,7 @@ extension Volume {
             }
             var attributes = NodeAttributes(record: record, isStable: !state.isMarked && !isBehind)
             if attributes.isStable { state.isKnownToKernel = true }
-            if record.extents == nil, record.size >= Self.leastLooked {
+            if record.extents == nil, record.size >= Self.leastMeasured {
                 attributes.allocated = (state.content.flatMap { try? $0.status() } ?? mount.store.status(id))?.blocks
             }
             return attributes
@@ -109,5 +109,5 @@ extension Volume {
     }
 
     /// In bytes. From this size on it is worth a system call to ask how much room a file takes on the disk.
-    private static let leastLooked: Int64 = 1 << 20
+    private static let leastMeasured: Int64 = 1 << 20
 }

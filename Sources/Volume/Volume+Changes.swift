@@ -39,7 +39,7 @@ extension Volume: VolumeObserving {
                 if let id = table.id(of: inode) { kernel.invalidateAttributes(of: id) }
                 if let orphan = table.orphan(inode) { gone.append(orphan) }
             case .split(let inode, let new): split(inode, new)
-            case .conflict(let inode): tellConflict(inode)
+            case .conflict(let inode): reportConflict(inode)
             }
         }
         if !gone.isEmpty { reclaim(gone) }
@@ -75,7 +75,7 @@ extension Volume: VolumeObserving {
                 return state.isMarked
             }
         }
-        splits.wasTold()
+        splits.published()
         guard isWritten != true else { return }
         // Nobody has it open: the next open is not of this version.
         if isWritten == false, let old, let record, old.inode == inode { freeze(old, as: record) }
@@ -105,7 +105,7 @@ extension Volume: VolumeObserving {
         }
     }
 
-    private func tellConflict(_ inode: InodeID) {
+    private func reportConflict(_ inode: InodeID) {
         label(inode)
         let path = (try? catalog.read { try $0.path(of: inode) })??.map(\.string).joined(separator: "/")
         mount.logger.warning(
@@ -163,7 +163,7 @@ extension Volume: VolumeObserving {
             return true
         }
         if isPast {
-            splits.wasTold()
+            splits.published()
             table.detach(node)
         }
     }

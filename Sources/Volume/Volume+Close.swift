@@ -156,7 +156,7 @@ extension Volume {
                 metadata: ["inode": "\(node.inode)", "error": "\(error)"])
             end = node.withLock { leave(node, &$0, handle, recorded: nil) }
         }
-        if handle.isWritable { splits.wasTold() }
+        if handle.isWritable { splits.published() }
         end.rescue?.cancel()
         // (Attributes given out while it was written were not for keeping.)
         if end.isStale { kernel.invalidateAttributes(of: node.id) }

@@ -86,7 +86,7 @@ extension Volume {
 
     /// Downloads all of a document that lost its last name while a program has it open, before the deletion, or another
     /// version, reaches the store.
-    func bringWhole(_ inode: InodeID) {
+    func downloadWhole(_ inode: InodeID) {
         guard let node = table.current(inode) else { return }
         node.withLock { state in
             guard let content = state.content, let target = state.open?.target, state.open?.rescue == nil,

@@ -27,7 +27,7 @@ extension Volume {
             while (try? await Task.sleep(for: .seconds(min(1, self?.times.settle ?? 1)))) != nil {
                 guard let self else { return }
                 do {
-                    switch try self.lookAtMapping(id, watch) {
+                    switch try self.checkMapping(id, watch) {
                     case .over: return
                     case .changed: quietSince = .now
                     case .unchanged:
@@ -47,11 +47,11 @@ extension Volume {
 
     private enum Sight { case over, changed, unchanged }
 
-    private func lookAtMapping(_ id: GenerationID, _ watch: UInt64) throws -> Sight {
+    private func checkMapping(_ id: GenerationID, _ watch: UInt64) throws -> Sight {
         let inode = InodeID(rawValue: id.inode)
         // Asked first: writes until the lease is granted show in the time stamp.
         let isMapped = mount.store.isWritable(id)
-        func look(_ writer: Catalog.Writer) throws -> Sight {
+        func check(_ writer: Catalog.Writer) throws -> Sight {
             // Asked inside: a writer ends the watch before it writes its own mark, which must not be taken away. The
             // stamp is taken inside as well: an earlier one would replace what the writer has recorded since.
             guard mappingWatches.withLock({ $0.isCurrent(watch, of: inode) }) else { return .over }
@@ -75,9 +75,9 @@ extension Volume {
         // Under the node's lock: truncate(2) changes the catalog first and the file afterwards.
         let sight =
             if let node = table.current(inode) {
-                try node.withLock { _ in try catalog.write(look) }
+                try node.withLock { _ in try catalog.write(check) }
             } else {
-                try catalog.write(look)
+                try catalog.write(check)
             }
         if case .over = sight {
             mappingWatches.withLock { $0.end(watch, of: inode) }

@@ -151,7 +151,7 @@ extension Volume {
                 movedItem = try writer.item(of: result.moved.id)
                 return result
             }
-            guard let result, let parted else { return .wait(try bringTree(name, in: from)) }
+            guard let result, let parted else { return .wait(try downloadTree(name, in: from)) }
             if !parted.isEmpty { hasLeftStore(parted) }
             if let replaced = result.replaced { lostName(replaced) }
             if result.moved.kind == .document { label(result.moved.id) }
@@ -192,7 +192,7 @@ extension Volume {
         if record.kind == .document, record.linkCount > 0 || table.isOpen(record.id) { label(record.id) }
         if record.linkCount == 0 {
             table.current(record.id)?.withLock { $0.isUnlinked = true }
-            if let gone = table.orphan(record.id) { reclaim(gone) } else { bringWhole(record.id) }
+            if let gone = table.orphan(record.id) { reclaim(gone) } else { downloadWhole(record.id) }
         }
         engine.changed()
     }
@@ -217,7 +217,7 @@ extension Volume {
                 throw VolumeError(EACCES, "the store does not permit listing the folder")
             }
             guard record.isEnumerated else { throw CatalogError(.notEnumerated(record.id), "not listed yet") }
-            engine.wasLookedAt(folder.inode, thread: thread)
+            engine.wasListed(folder.inode, thread: thread)
             return .ready(())
         }
     }
@@ -229,7 +229,7 @@ extension Volume {
         if cookie == 0 { keptListings.listed(id) }
         do {
             let entries = try catalog.read { try $0.children(of: folder.inode, after: cookie, limit: limit) }
-            engine.gaveOut(names: entries.count)
+            engine.listed(names: entries.count)
             return entries
         } catch {
             throw VolumeError(error)

@@ -10,7 +10,7 @@ extension Volume {
     /// Runs a transaction that may part a document from its bytes.
     func saving<T>(_ body: (Catalog.Writer) throws -> T) throws -> T {
         let result = try catalog.write { writer in
-            writer.transaction.bringsBytes = { [self] inode in !unobtainable.withLock { $0.contains(inode) } }
+            writer.transaction.canDownload = { [self] inode in !unobtainable.withLock { $0.contains(inode) } }
             return try body(writer)
         }
         unobtainable.withLock { if !$0.isEmpty { $0 = [] } }
@@ -19,7 +19,7 @@ extension Volume {
 
     /// Waits for the missing bytes. Until then the document's change is not sent. If the bytes cannot be had, the save
     /// is taken for a move and a new document; nothing is lost by that.
-    func bringing<T>(_ inode: InodeID) -> Outcome<T> {
+    func waitForBytes<T>(of inode: InodeID) -> Outcome<T> {
         let postpone: @Sendable (Double) -> Void = { [catalog] seconds in
             _ = try? catalog.write { try $0.postpone(inode, seconds: seconds) }
         }

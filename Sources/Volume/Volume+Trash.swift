@@ -36,16 +36,16 @@ extension Volume {
     }
 
     /// Lists and downloads an item that is on its way into a trash: a document, or everything in a folder.
-    func bringTree(_ name: Filename, in folder: Node) throws -> Wait {
+    func downloadTree(_ name: Filename, in folder: Node) throws -> Wait {
         let top = try catalog.read { try $0.child(of: folder.inode, named: name) }
-        return Wait { [self] in if let top { try await bringTree(top.id, name) } }
+        return Wait { [self] in if let top { try await downloadTree(top.id, name) } }
     }
 
-    private func bringTree(_ top: InodeID, _ name: Filename) async throws(VolumeError) {
-        var brought: [InodeID] = []
+    private func downloadTree(_ top: InodeID, _ name: Filename) async throws(VolumeError) {
+        var downloaded: [InodeID] = []
         defer {
             let end = ContinuousClock.now + .seconds(60)
-            leaving.withLock { leaving in for inode in brought { leaving[inode] = end } }
+            leaving.withLock { leaving in for inode in downloaded { leaving[inode] = end } }
         }
         do {
             var waiting = [top]
@@ -53,7 +53,7 @@ extension Volume {
                 try Task.checkCancellation()
                 guard let record = try catalog.read({ try $0.inodeIfPresent(next) }) else { continue }
                 if record.kind == .document {
-                    brought.append(next)
+                    downloaded.append(next)
                     leaving.withLock { $0[next] = .now + .seconds(86_400) }
                     if record.extents != nil { _ = try await engine.download(next) }
                 }

@@ -50,7 +50,9 @@ package final class Volume: Sendable {
     /// Runs a call; if a listing is missing, the answer is to wait for that.
     func answer<T>(_ body: () throws -> Outcome<T>) throws(VolumeError) -> Outcome<T> {
         do { return try body() } catch {
-            if let error = error as? CatalogError, case .incomplete(let inode) = error.code { return bringing(inode) }
+            if let error = error as? CatalogError, case .incomplete(let inode) = error.code {
+                return waitForBytes(of: inode)
+            }
             guard let folder = VolumeError.needsListing(error) else { throw VolumeError(error) }
             return .wait(Wait(limit: times.longestListing) { [engine] in try await engine.enumerate(folder) })
         }
@@ -91,7 +93,7 @@ package final class Volume: Sendable {
             let isOtherBoot = before != nil && before != boot
             let synced = try isOtherBoot ? catalog.read { try $0.synced() } : [:]
             // Only the files in the store are asked for: a catalog may have a million more.
-            try catalog.read { reader in try mount.store.bringBack { try reader.isCurrent($0) } }
+            try catalog.read { reader in try mount.store.restoreSetAside { try reader.isCurrent($0) } }
             // Writers first: recovering one may give an inode its only name.
             for inode in try catalog.read({ try $0.inodesBeingWritten() }) {
                 try recoverWriter(inode, isOtherBoot: isOtherBoot)

@@ -83,13 +83,13 @@ extension VolumeError {
 
 extension Volume {
     /// Logs the reason when a program gets "Input/output error".
-    package func tell(_ error: VolumeError) {
+    package func logIfIOError(_ error: VolumeError) {
         guard error.errno == EIO else { return }
         mount.logger.warning("a program gets an I/O error", metadata: ["error": "\(error.message)"])
     }
 
     /// A program has waited for so long, and gets a time-out.
-    package func tell(givenUpAfter time: Duration) {
+    package func logTimeout(after time: Duration) {
         mount.logger.warning(
             "a program's request has timed out (ETIMEDOUT); the answer may still come, try again later",
             metadata: ["seconds": "\(time.components.seconds)"])

@@ -258,9 +258,9 @@ import Trees
         try catalog.list([remote("DOC", "doc", size: 10)])
         let old = try catalog.inode("doc").id
         try catalog.rename("doc", "doc~")
-        func createBringing(_ answer: Bool) throws {
+        func createDownloading(_ answer: Bool) throws {
             try catalog.catalog.write { writer in
-                writer.transaction.bringsBytes = { inode in
+                writer.transaction.canDownload = { inode in
                     #expect(inode == old)
                     return answer
                 }
@@ -268,12 +268,12 @@ import Trees
                 _ = try writer.create(file, in: .root, named: "doc", settle: 60)
             }
         }
-        #expect(failure { try createBringing(true) } == .incomplete(old))
+        #expect(failure { try createDownloading(true) } == .incomplete(old))
         #expect(try catalog.names() == ["doc~"])
         #expect(try catalog.outstanding() == ["move DOC doc~"])
         // They came.
         _ = try catalog.catalog.write { try $0.recordExtents(old, generation: 1, extents: nil) }
-        try createBringing(true)
+        try createDownloading(true)
         #expect(try catalog.identifier("doc") == "DOC")
         #expect(try catalog.item("doc~").inode == old)
         #expect(try catalog.outstanding() == ["change DOC"])
@@ -284,16 +284,16 @@ import Trees
         let old = try catalog.inode("doc").id
         try catalog.link(old, "doc~")
         try catalog.create("tmp")
-        func rename(bringing answer: Bool) throws {
+        func rename(downloading answer: Bool) throws {
             _ = try catalog.catalog.write { writer in
-                writer.transaction.bringsBytes = { _ in answer }
+                writer.transaction.canDownload = { _ in answer }
                 return try writer.rename(
                     "tmp", in: .root, to: "doc", in: .root, noReplace: false, settle: 60)
             }
         }
-        #expect(failure { try rename(bringing: true) } == .incomplete(old))
+        #expect(failure { try rename(downloading: true) } == .incomplete(old))
         #expect(try catalog.names() == ["doc", "doc~", "tmp"])
-        try rename(bringing: false)
+        try rename(downloading: false)
         #expect(try catalog.identifier("doc~") == "DOC")
         #expect(try catalog.outstanding() == ["create doc", "move DOC doc~"])
     }

@@ -14,44 +14,46 @@ import Trees
     private static func after(_ seconds: Double) -> ContinuousClock.Instant { start + .seconds(seconds) }
     private static let folder = InodeID(rawValue: 7)
     // (The macros take no mutating calls.)
-    private func due(_ looks: inout PollingSchedule, _ now: ContinuousClock.Instant) -> [InodeID] { looks.due(at: now) }
-    private func look(_ looks: inout PollingSchedule, _ now: ContinuousClock.Instant) -> Bool {
-        looks.wasLookedAt(Self.folder, at: now)
+    private func due(_ schedule: inout PollingSchedule, _ now: ContinuousClock.Instant) -> [InodeID] {
+        schedule.due(at: now)
+    }
+    private func list(_ schedule: inout PollingSchedule, _ now: ContinuousClock.Instant) -> Bool {
+        schedule.wasListed(Self.folder, at: now)
     }
 
     @Test("the interval grows while nothing changes, and is reset by a change") func intervals() {
-        var looks = PollingSchedule(poll: 30)
-        #expect(!look(&looks, Self.start), "it has just been listed")
-        #expect(due(&looks, Self.after(29)).isEmpty)
+        var schedule = PollingSchedule(poll: 30)
+        #expect(!list(&schedule, Self.start), "it has just been listed")
+        #expect(due(&schedule, Self.after(29)).isEmpty)
         var now = 0.0
         for interval in [30.0, 60, 120, 240, 300, 300] {
-            #expect(due(&looks, Self.after(now + interval - 1)).isEmpty)
+            #expect(due(&schedule, Self.after(now + interval - 1)).isEmpty)
             now += interval
-            #expect(due(&looks, Self.after(now)) == [Self.folder])
-            looks.asked(Self.folder, at: Self.after(now), hasChanged: false)
+            #expect(due(&schedule, Self.after(now)) == [Self.folder])
+            schedule.polled(Self.folder, at: Self.after(now), hasChanged: false)
         }
-        looks.asked(Self.folder, at: Self.after(now), hasChanged: true)
-        #expect(due(&looks, Self.after(now + 30)) == [Self.folder])
+        schedule.polled(Self.folder, at: Self.after(now), hasChanged: true)
+        #expect(due(&schedule, Self.after(now + 30)) == [Self.folder])
     }
 
     @Test("a look after a pause makes the folder due at once, and only once") func again() {
-        var looks = PollingSchedule(poll: 30)
-        _ = looks.wasLookedAt(Self.folder, at: Self.start)
-        #expect(!look(&looks, Self.after(10)))
-        #expect(look(&looks, Self.after(40)))
-        #expect(!look(&looks, Self.after(41)))
+        var schedule = PollingSchedule(poll: 30)
+        _ = schedule.wasListed(Self.folder, at: Self.start)
+        #expect(!list(&schedule, Self.after(10)))
+        #expect(list(&schedule, Self.after(40)))
+        #expect(!list(&schedule, Self.after(41)))
     }
 
     @Test("folders that nobody visits are forgotten, and so is the oldest of too many") func memory() {
-        var looks = PollingSchedule(poll: 30)
-        _ = looks.wasLookedAt(Self.folder, at: Self.start)
-        #expect(due(&looks, Self.after(1_801)).isEmpty)
-        _ = looks.wasLookedAt(Self.folder, at: Self.after(1_802))
+        var schedule = PollingSchedule(poll: 30)
+        _ = schedule.wasListed(Self.folder, at: Self.start)
+        #expect(due(&schedule, Self.after(1_801)).isEmpty)
+        _ = schedule.wasListed(Self.folder, at: Self.after(1_802))
         for number in 0..<PollingSchedule.most {
-            _ = looks.wasLookedAt(InodeID(rawValue: Int64(100 + number)), at: Self.after(1_803))
+            _ = schedule.wasListed(InodeID(rawValue: Int64(100 + number)), at: Self.after(1_803))
         }
-        #expect(due(&looks, Self.after(1_900)).count == PollingSchedule.most)
-        #expect(!due(&looks, Self.after(1_900)).contains(Self.folder))
+        #expect(due(&schedule, Self.after(1_900)).count == PollingSchedule.most)
+        #expect(!due(&schedule, Self.after(1_900)).contains(Self.folder))
     }
 
     /// A store whose topmost folder has a version; it counts what it is asked.

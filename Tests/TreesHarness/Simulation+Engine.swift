@@ -45,7 +45,7 @@ extension Simulation {
     /// The store carries out the step, or refuses it.
     private func begin(_ planned: Planner.Planned) throws {
         let row = planned.pending.item
-        tell("    \(planned.step) of \(row.id.rawValue) \(row.identifier?.rawValue ?? "")")
+        log("    \(planned.step) of \(row.id.rawValue) \(row.identifier?.rawValue ?? "")")
         let content = content(of: row) ?? 0
         do {
             underWay[row.id] = (planned, .success(try ask(planned, row, content)))
@@ -87,7 +87,7 @@ extension Simulation {
         guard let (planned, answer) = underWay.removeValue(forKey: id) else { return }
         let row = planned.pending.item
         let isLost = kinds.contains(.lostReplies) && Int.random(in: 0..<4, using: &generator) == 0
-        tell("    \(isLost ? "no " : "")reply to \(planned.step) of \(id.rawValue): \(answer)")
+        log("    \(isLost ? "no " : "")reply to \(planned.step) of \(id.rawValue): \(answer)")
         if isLost, ![.forget, .takeBackDeletion, .takeBackMove, .findCreation].contains(planned.step) {
             return try trees.write { try $0.recordFailure(id, code: "lost", message: "", retryAt: trees.now) }
         }
@@ -145,7 +145,7 @@ extension Simulation {
             // A folder would move into itself: a listing shows what the other client did.
             return try listAll()
         }
-        tell("        \(resolution)")
+        log("        \(resolution)")
         switch resolution {
         case .confirm where step == .delete: try trees.write { try $0.confirmDeletion(row.id, defaults: defaults) }
         case .confirm, .keepBoth:
@@ -161,7 +161,7 @@ extension Simulation {
                 try keepBoth(row, existing)
             }
         case .giveWay: try trees.write { try $0.giveWay(row.id, to: existing, defaults: defaults) }
-        case .makeAnew: try trees.write { try $0.becomesUnconfirmed(row.id) }
+        case .recreate: try trees.write { try $0.becomesUnconfirmed(row.id) }
         case .takeBackDeletion:
             let current = row.identifier.flatMap { store.item($0) }
             try trees.write { try $0.takeBackDeletion(row.id, current: current, defaults: defaults) }

@@ -23,7 +23,7 @@ extension Simulation {
             case ("delete", let there?): store.deleteTree(there)
             default: return
             }
-            tell("other client: \(choice) \(folder)/\(name) \(target)/\(newName)")
+            log("other client: \(choice) \(folder)/\(name) \(target)/\(newName)")
         } catch {
             // The other client's mistake.
         }
@@ -54,7 +54,7 @@ extension Simulation {
         let own = Set(underWay.values.compactMap(\.planned.pending.item.identifier))
         let missing = try trees.write {
             let missing = try $0.mergeListing(of: folder, items, ignoring: own, defaults: defaults).missing
-            if !$0.changes.isEmpty { tell("    listing of \(folder.rawValue): \(items.map(\.filename))") }
+            if !$0.changes.isEmpty { log("    listing of \(folder.rawValue): \(items.map(\.filename))") }
             return missing
         }
         var gone: [ItemIdentifier] = []

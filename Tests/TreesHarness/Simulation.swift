@@ -95,7 +95,7 @@ package final class Simulation<Trees: SimulatedTrees> {
     }
 
     func fail(_ what: String) { problem = problem ?? what }
-    func tell(_ what: String) {
+    func log(_ what: String) {
         count += 1
         story.append(what)
     }
@@ -173,7 +173,7 @@ package final class Simulation<Trees: SimulatedTrees> {
         let choice = choices.randomElement(using: &generator)!
         do {
             try change(choice, name, folder, newName, target, settle)
-            tell("\(choice) \(folder.rawValue)/\(name) \(target.rawValue)/\(newName) \(settle)")
+            log("\(choice) \(folder.rawValue)/\(name) \(target.rawValue)/\(newName) \(settle)")
         } catch let error as CatalogError {
             // A program's mistake (no such name, or a taken one) is normal.
             if case .system = error.code { throw error }

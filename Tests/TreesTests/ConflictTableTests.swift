@@ -18,7 +18,7 @@ import Trees
             (.uploadContents, .versionMismatch, .different, .keepBoth),
             (.uploadContents, .versionMismatch, .unknown, .keepBoth),
         ] + all.map { (.create, .noSuchItem, $0, .refreshFolder) }
-        + all.map { (.uploadContents, .noSuchItem, $0, .makeAnew) }
+        + all.map { (.uploadContents, .noSuchItem, $0, .recreate) }
         + all.map { (.move, .filenameCollision, $0, .giveWay) }
         + all.map { (.move, .versionMismatch, $0, .refreshFirst) }
         + all.map { (.move, .noSuchItem, $0, .refreshFirst) }

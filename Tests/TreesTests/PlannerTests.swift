@@ -119,9 +119,9 @@ import Trees
         unready.readyAt = FileTime(nanoseconds: 20)
         #expect(Planner.breakDeadlock(among: [pending(a, occupant: unready)], at: now) == nil)
         // Nor one that only waits for its name here, whoever else wants that.
-        var doubtful = pending(row(5, identifier: nil, base: nil, local: "a"), occupant: row(6, base: nil, local: nil))
-        doubtful.placeIsDoubtful = true
-        #expect(Planner.plan([doubtful]).isEmpty)
-        #expect(Planner.breakDeadlock(among: [doubtful], at: now) == nil)
+        var contested = pending(row(5, identifier: nil, base: nil, local: "a"), occupant: row(6, base: nil, local: nil))
+        contested.placeMayBeTaken = true
+        #expect(Planner.plan([contested]).isEmpty)
+        #expect(Planner.breakDeadlock(among: [contested], at: now) == nil)
     }
 }

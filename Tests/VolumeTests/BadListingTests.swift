@@ -82,9 +82,9 @@ import Volume
         try await withStore(provider) { store throws in
             #expect(try Self.names(store) == ["honest", "folder"])
             #expect(try store.files.text("honest") == "honest")
-            let told = try #require(store.volume.engine.refused.summary(of: .root))
-            #expect(told.hasPrefix("1 entry of the store cannot be shown: "))
-            #expect(told.hasSuffix("(\(lie.reason))"))
+            let summary = try #require(store.volume.engine.refused.summary(of: .root))
+            #expect(summary.hasPrefix("1 entry of the store cannot be shown: "))
+            #expect(summary.hasSuffix("(\(lie.reason))"))
             // Once it is put right the entry is forgotten.
             provider.edit { $0.listing = nil }
             provider.base.signal(.folder(.rootContainer))
@@ -141,9 +141,11 @@ import Volume
         let provider = try Self.provider((0..<5_000).map { Self.item("\($0)", Filename("a/\($0)")) })
         try await withStore(provider) { store throws in
             #expect(try Self.names(store) == ["honest", "folder"])
-            let told = try #require(store.volume.engine.refused.summary(of: .root))
-            #expect(told.hasPrefix("5000 entries of the store cannot be shown: ") && told.hasSuffix(", and 4997 more"))
-            #expect(told.utf8.count < 2_000)
+            let summary = try #require(store.volume.engine.refused.summary(of: .root))
+            #expect(
+                summary.hasPrefix("5000 entries of the store cannot be shown: ") && summary.hasSuffix(", and 4997 more")
+            )
+            #expect(summary.utf8.count < 2_000)
         }
     }
 

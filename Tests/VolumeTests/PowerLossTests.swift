@@ -231,7 +231,7 @@ import Volume
         // As if the catalog's last change had not come to the disk.
         let number = first.attributes.record
         let id = GenerationID(inode: number.id.rawValue, number: number.generation)
-        test.store.bringBack { $0 == id }
+        test.store.restoreSetAside { $0 == id }
         #expect(FileManager.default.fileExists(atPath: bytes) && !FileManager.default.fileExists(atPath: waiting))
         test.store.setAside(id)
         try test.volume.synchronizeCatalog()

@@ -273,7 +273,7 @@ import Volume
         try test.remote.put("a", "old bytes")
         _ = try await test.contents("a")
         let changed = try test.remote.put("a", "theirs")
-        let changes = try test.untold {
+        let changes = try test.unpublished {
             try $0.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
         }
         let node = try await test.lookUp("a").node
@@ -293,7 +293,7 @@ import Volume
         try test.remote.put("a", "old bytes")
         _ = try await test.contents("a")
         let changed = try test.remote.put("a", "theirs")
-        let changes = try test.untold {
+        let changes = try test.unpublished {
             try $0.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
         }
         #expect(changes.contains { if case .contents = $0 { true } else { false } })

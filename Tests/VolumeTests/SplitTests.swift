@@ -102,9 +102,9 @@ import Volume
     }
 
     /// The store has a new version, and the catalog has split them; the volume has not been told yet.
-    private func replaceUntold(_ old: Lookup, by text: String = "theirs") throws -> [CatalogChange] {
+    private func replaceUnpublished(_ old: Lookup, by text: String = "theirs") throws -> [CatalogChange] {
         let changed = try test.remote.put("a.txt", text)
-        let changes = try test.untold {
+        let changes = try test.unpublished {
             try $0.mergeItem(changed, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
         }
         let id = old.attributes.record.id
@@ -118,7 +118,7 @@ import Volume
         let reader = try test.volume.open(old.node, flags: O_RDONLY).handle
         try test.write(handle, "OLD")
         try test.volume.flush(handle)
-        let changes = try replaceUntold(old)
+        let changes = try replaceUnpublished(old)
         test.volume.close(handle)
         test.volume.catalogChanged(changes)
         let name = try #require(try copies(test).first)
@@ -131,29 +131,29 @@ import Volume
     }
 
     /// Others come by the name before the volume is told: they have the store's versions, and every writer keeps his own.
-    @Test(arguments: [false, true]) func othersWhoComeInBetweenTakeNothingAway(isToldTwice: Bool) async throws {
+    @Test(arguments: [false, true]) func othersWhoComeInBetweenTakeNothingAway(isReplacedTwice: Bool) async throws {
         let (old, first) = try await opened(test)
-        var told = [try replaceUntold(old)]
+        var unpublished = [try replaceUnpublished(old)]
         let second = try await test.open("a.txt", O_RDWR).handle
         #expect(try await test.read(second) == Array("theirs".utf8))
         try test.write(second, "THEIRS and mine")
-        if isToldTwice {
-            told.append(try replaceUntold(old, by: "their next"))
+        if isReplacedTwice {
+            unpublished.append(try replaceUnpublished(old, by: "their next"))
             #expect(try await test.contents("a.txt") == "their next")
         }
-        for changes in told { test.volume.catalogChanged(changes) }
+        for changes in unpublished { test.volume.catalogChanged(changes) }
         try test.write(first, "OLD")
         try test.write(second, "SECOND")
         try test.close(first)
         try test.close(second)
         #expect(try await test.sync().isEmpty)
-        let kept = isToldTwice ? ["OLD bytes", "SECOND and mine"] : ["OLD bytes"]
+        let kept = isReplacedTwice ? ["OLD bytes", "SECOND and mine"] : ["OLD bytes"]
         var found: [String] = []
         for name in try copies(test) {
             found.append(String(decoding: try #require(test.remote.read(name)), as: UTF8.self))
         }
         #expect(found.sorted() == kept)
-        #expect(test.remote.read("a.txt") == Array((isToldTwice ? "their next" : "SECOND and mine").utf8))
+        #expect(test.remote.read("a.txt") == Array((isReplacedTwice ? "their next" : "SECOND and mine").utf8))
     }
 
     /// The same, when the first has closed it by then: the split bytes are his, not those of who writes the store's version.
@@ -161,7 +161,7 @@ import Volume
         let (old, first) = try await opened(test)
         try test.write(first, "OLD")
         try test.volume.flush(first)
-        let changes = try replaceUntold(old)
+        let changes = try replaceUnpublished(old)
         let second = try await test.open("a.txt", O_RDWR).handle
         #expect(try await test.read(second) == Array("theirs".utf8))
         try test.write(second, "SECOND")
@@ -201,7 +201,7 @@ import Volume
         if call == .flush { try test.write(handle, "OLD") }
         let id = old.attributes.record.id
         let item = try #require(try test.catalog.read { try $0.item(of: id) })
-        let changes = try replaceUntold(old)
+        let changes = try replaceUnpublished(old)
         let (volume, node) = (test.volume, old.node)
         let made = Flag()
         let caller = Thread {

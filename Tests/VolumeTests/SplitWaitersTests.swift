@@ -18,7 +18,7 @@ import Trees
         var count = 0
         let result = try waiters.wait { () throws(VolumeError) -> Attempt<Int> in
             count += 1
-            return isMade(count) ? .made(count) : .untold(replaced)
+            return isMade(count) ? .made(count) : .unpublished(replaced)
         }
         guard case .made(let made) = result else { throw replaced }
         return made
@@ -26,30 +26,30 @@ import Trees
 
     @Test func itIsAttemptedAgainOnlyWhenTheVolumeWasTold() async throws {
         let waiters = SplitWaiters(seconds: 60)
-        let isTold = Atomic(false)
+        let isDone = Atomic(false)
         let attempts = Atomic(0)
         async let made: Void = onThread {
             _ = try Self.attempts(waiters) { count in
                 attempts.store(count, ordering: .sequentiallyConsistent)
-                return isTold.load(ordering: .sequentiallyConsistent)
+                return isDone.load(ordering: .sequentiallyConsistent)
             }
         }
         #expect(try await eventually { attempts.load(ordering: .sequentiallyConsistent) == 1 })
         for count in 2...4 {
-            waiters.wasTold()
+            waiters.published()
             #expect(try await eventually { attempts.load(ordering: .sequentiallyConsistent) == count })
         }
         try await Task.sleep(for: .milliseconds(50))
         #expect(attempts.load(ordering: .sequentiallyConsistent) == 4)
-        isTold.store(true, ordering: .sequentiallyConsistent)
-        waiters.wasTold()
+        isDone.store(true, ordering: .sequentiallyConsistent)
+        waiters.published()
         try await made
     }
 
     @Test func whatIsToldDuringAnAttemptIsNotMissed() throws {
         let waiters = SplitWaiters(seconds: 60)
         let made = try Self.attempts(waiters) { count in
-            if count < 100 { waiters.wasTold() }
+            if count < 100 { waiters.published() }
             return count == 100
         }
         #expect(made == 100)
@@ -67,7 +67,7 @@ import Trees
                         // Each waits for the one before: one lost signal stops them all.
                         _ = try Self.attempts(waiters) { _ in turn.number.withLock { $0 == round * 8 + number } }
                         turn.number.withLock { $0 += 1 }
-                        waiters.wasTold()
+                        waiters.published()
                     }
                 }
             }

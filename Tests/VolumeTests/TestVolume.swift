@@ -35,11 +35,11 @@ final class RecordingKernel: KernelNotifying {
 
     /// It drops the pages that it was told to.
     func drop() {
-        let told = dropping.withLock { dropping in
+        let callbacks = dropping.withLock { dropping in
             defer { dropping = [] }
             return dropping
         }
-        for then in told { then() }
+        for then in callbacks { then() }
     }
 }
 

@@ -285,9 +285,9 @@ import Volume
             #expect(try store.sync().isEmpty)
             #expect(provider.base.read(".Trash-0/files/theirs") == Array("theirs".utf8))
             #expect(provider.base.item(at: ".Trash-0/files/doc") == nil)
-            let told = store.volume.engine.refused.summary(of: .root)
+            let summary = store.volume.engine.refused.summary(of: .root)
             let reason = "a file manager's trash folder is not synced"
-            #expect(told == "1 entry of the store cannot be shown: “.Trash-0” (\(reason))")
+            #expect(summary == "1 entry of the store cannot be shown: “.Trash-0” (\(reason))")
         }
     }
 

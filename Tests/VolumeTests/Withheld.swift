@@ -25,7 +25,7 @@ extension TestVolume {
     /// Runs a transaction that the volume is not told of.
     ///
     /// - Returns: what it is to be told.
-    func untold(_ body: (Catalog.Writer) throws -> Void) throws -> [CatalogChange] {
+    func unpublished(_ body: (Catalog.Writer) throws -> Void) throws -> [CatalogChange] {
         let publisher = volume.engine.publisher
         let withheld = Withheld(publisher)
         catalog.observe(withheld)

@@ -13,7 +13,7 @@ import Volume
 /// managers need not open the documents. Works in the background with limits on number and speed; downloads no
 /// document.
 final class ThumbnailService: Sendable {
-    private struct Look {
+    private struct Visit {
         var folder: InodeID
         var thread: Int32
         var moment: ContinuousClock.Instant
@@ -42,7 +42,7 @@ final class ThumbnailService: Sendable {
     private struct State {
         var isOn = false
         var isClosed = false
-        var looks: [Look] = []
+        var visits: [Visit] = []
         /// Folders that a user looked at recently, and when.
         var recent: [InodeID: ContinuousClock.Instant] = [:]
         /// Documents that need a picture.
@@ -105,7 +105,7 @@ final class ThumbnailService: Sendable {
 
     /// Restores the last setting.
     func begin() {
-        volume.engine.onLook { [weak self] folder, thread in self?.looked(folder, thread) }
+        volume.engine.onFolderListed { [weak self] folder, thread in self?.visited(folder, thread) }
         volume.engine.reports.onRefusal { [weak self] inode in self?.want(inode) }
         let said = try? mount.catalog.read { try $0.note(Self.note) }
         if said.flatMap({ $0 }).map({ $0 == "on" }) ?? isConfigured { start() }
@@ -149,7 +149,7 @@ final class ThumbnailService: Sendable {
         let (task, watch) = state.withLock { state in
             defer {
                 (state.isOn, state.task, state.watch, state.signals) = (false, nil, nil, nil)
-                (state.looks, state.wanted, state.jobs, state.silent) = ([], [], [], [:])
+                (state.visits, state.wanted, state.jobs, state.silent) = ([], [], [], [:])
             }
             return (state.task, state.watch)
         }
@@ -175,11 +175,11 @@ final class ThumbnailService: Sendable {
 
     // MARK: Events
 
-    private func looked(_ folder: InodeID, _ thread: Int32) {
+    private func visited(_ folder: InodeID, _ thread: Int32) {
         let isTaken = state.withLock { state in
             guard state.isOn else { return false }
-            if state.looks.count >= 256 { state.looks.removeFirst(128) }
-            state.looks.append(Look(folder: folder, thread: thread, moment: .now))
+            if state.visits.count >= 256 { state.visits.removeFirst(128) }
+            state.visits.append(Visit(folder: folder, thread: thread, moment: .now))
             return true
         }
         if isTaken { wake() }
@@ -220,7 +220,7 @@ final class ThumbnailService: Sendable {
             for await _ in signals.desk.stream {
                 guard (try? await Task.sleep(for: Self.pause)) != nil else { break }
                 takeChanges()
-                let folders = takeLooks()
+                let folders = takeVisits()
                 let wanted = state.withLock { state in
                     defer { state.wanted = [] }
                     return state.wanted
@@ -237,30 +237,30 @@ final class ThumbnailService: Sendable {
     }
 
     /// Returns the folders that a user looks at, the last one first.
-    private func takeLooks() -> [InodeID] {
+    private func takeVisits() -> [InodeID] {
         let now = ContinuousClock.now
-        let looks = state.withLock { state in
-            defer { state.looks.removeAll { now - $0.moment > Self.walk || !state.isOn } }
-            return state.looks
+        let visits = state.withLock { state in
+            defer { state.visits.removeAll { now - $0.moment > Self.walk || !state.isOn } }
+            return state.visits
         }
         var processes: [Int32: (pid: Int32, isDenied: Bool)] = [:]
         var folders: [Int32: Set<InodeID>] = [:]
-        for look in looks {
-            if processes[look.thread] == nil {
-                let verdict = volume.engine.reports.policy.judgement(onThread: look.thread)
-                processes[look.thread] = (verdict.process?.pid ?? look.thread, verdict.decision == .deny)
+        for visit in visits {
+            if processes[visit.thread] == nil {
+                let verdict = volume.engine.reports.policy.judgement(onThread: visit.thread)
+                processes[visit.thread] = (verdict.process?.pid ?? visit.thread, verdict.decision == .deny)
             }
-            folders[processes[look.thread]!.pid, default: []].insert(look.folder)
+            folders[processes[visit.thread]!.pid, default: []].insert(visit.folder)
         }
         var found: [InodeID] = []
-        for look in looks.reversed() where !found.contains(look.folder) {
-            guard let process = processes[look.thread], !process.isDenied,
+        for visit in visits.reversed() where !found.contains(visit.folder) {
+            guard let process = processes[visit.thread], !process.isDenied,
                 folders[process.pid]?.count ?? 0 <= Self.mostFolders
             else { continue }
-            found.append(look.folder)
+            found.append(visit.folder)
         }
         state.withLock { state in
-            // (Show each folder once; looks stay in the list, to detect walks.)
+            // (Show each folder once; visits stay in the list, to detect walks.)
             let isNew = found.filter { state.recent[$0].map { now - $0 > Self.walk } ?? true }
             found = isNew
             for folder in found { state.recent[folder] = now }
@@ -467,11 +467,11 @@ final class ThumbnailService: Sendable {
             return entry != nil || isThere
         }
         let folder = row(inode)?.folder
-        let isLookedAt = state.withLock { state in
+        let wasVisited = state.withLock { state in
             state.silent[inode] = nil
             return folder.map { state.recent[$0] != nil } ?? false
         }
-        if isShown || isLookedAt { want(inode) }
+        if isShown || wasVisited { want(inode) }
     }
 
     /// Returns the cached picture of the document's current contents in this size, and whether a thumbnailer of this

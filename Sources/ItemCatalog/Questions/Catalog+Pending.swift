@@ -86,7 +86,7 @@ extension Catalog.Reader {
     }
 
     private static let everyPending = itemQuery("t.pending = 1 ORDER BY t.id LIMIT ?")
-    private static let pendingToTell = itemQuery(
+    private static let pendingToSend = itemQuery(
         """
         t.pending = 1 AND NOT (t.local_parent IS NULL AND t.attempted_parent IS NULL
             AND (t.identifier IS NULL OR t.remote_parent IS NULL))
@@ -102,7 +102,7 @@ extension Catalog.Reader {
     /// All pending changes that the store will be told of, for people; at most `limit`. Items that were made and
     /// removed again before they were sent do not count.
     package func pendingForPeople(limit: Int) throws -> [ItemRecord] {
-        try items(Self.pendingToTell) { $0.add(Int64(limit)) }
+        try items(Self.pendingToSend) { $0.add(Int64(limit)) }
     }
 
     package func hasPending() throws -> Bool { try exists(Self.anyPending) { _ in } }

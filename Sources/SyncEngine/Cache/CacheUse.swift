@@ -13,19 +13,19 @@ package struct CacheUse: Sendable {
     private var holes: [InodeID: Int64] = [:]
 
     /// Smaller documents are not looked up on the disk: not worth the call.
-    private static let leastLooked: Int64 = 64 << 10
+    private static let leastMeasured: Int64 = 64 << 10
     /// At most this many documents can each have a larger share of the sum.
-    private static let mostLooked: Int64 = 4_096
+    private static let mostMeasured: Int64 = 4_096
 
     init(_ catalog: Catalog, _ store: ContentStore) throws {
         bytes = try catalog.read { try $0.bytesHere() }
-        var looked: Set<InodeID> = []
+        var measured: Set<InodeID> = []
         // If the sum was nearly all holes, smaller documents now matter: repeat with the remaining sum.
         while true {
             let before = bytes
-            let least = max(Self.leastLooked, before / Self.mostLooked)
+            let least = max(Self.leastMeasured, before / Self.mostMeasured)
             let found = try catalog.read { reader in
-                try reader.documentsHere(above: least).filter { looked.insert($0.inode).inserted }.map {
+                try reader.documentsHere(above: least).filter { measured.insert($0.inode).inserted }.map {
                     ($0, try reader.inodeIfPresent($0.inode)?.generation)
                 }
             }
@@ -37,7 +37,7 @@ package struct CacheUse: Sendable {
                 holes[document.inode] = empty
                 bytes = max(0, bytes - empty)
             }
-            if bytes >= before / 2 || least == Self.leastLooked { return }
+            if bytes >= before / 2 || least == Self.leastMeasured { return }
         }
     }
 

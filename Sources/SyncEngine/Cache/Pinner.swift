@@ -45,7 +45,7 @@ actor Pinner {
     nonisolated func wake() { waker.yield() }
 
     /// A user asked just now: retries failed downloads at once.
-    func hurry() {
+    func retryNow() {
         failures = [:]
         wake()
     }
@@ -68,7 +68,7 @@ actor Pinner {
         for await _ in wakes {
             if Task.isCancelled { break }
             let started = ContinuousClock.now
-            look()
+            findMissing()
             if isPolled {
                 for folder in (try? mount.catalog.read { try $0.foldersOfPinned() }) ?? [] { await poll(folder) }
             }
@@ -81,7 +81,7 @@ actor Pinner {
     }
 
     /// Looks for missing items.
-    private func look() {
+    private func findMissing() {
         downloader.recordNow()
         do {
             guard try mount.catalog.read({ try $0.hasPins() }) else {
@@ -120,7 +120,7 @@ actor Pinner {
         do {
             switch work {
             case .list(let folder): try await fetcher.fetch(folder, joining: true)
-            case .download(let document): _ = try await downloader.bringWhole(document)
+            case .download(let document): _ = try await downloader.downloadWhole(document)
             }
             return nil
         } catch {

@@ -169,7 +169,7 @@ final class Download: Sendable {
     }
 
     private func run(_ id: UInt64, _ range: Range<Int64>, _ reader: DownloadReader?) async {
-        let watching = watch.begin { self.look(at: id, after: $0) }
+        let watching = watch.begin { self.checkProgress(of: id, after: $0) }
         defer { watch.end(watching) }
         let started = ContinuousClock.now
         let process = reader?.process
@@ -299,18 +299,18 @@ final class Download: Sendable {
             guard item?.heldSince != nil else { return fail(id, .superseded) }
             // The document's deletion is held, and there is no other version; the store may get the document back.
             state.withLock { $0.isSuperseded = false }
-            tell(Self.isGone, process)
+            report(Self.isGone, process)
             fail(id, Self.isGone)
         case .some(let failure) where client.isOutdated(failure, since: started):
             await restart(id)
         case .some(let failure):
-            tell(failure, process)
+            report(failure, process)
             fail(id, failure, upTo: last)
         }
     }
 
     /// Reports a failure in the log, in the events, and in the document's status.
-    private func tell(_ failure: SyncError, _ process: CausingProcess?) {
+    private func report(_ failure: SyncError, _ process: CausingProcess?) {
         let next = FailureTable.next(reading: failure)
         mount.logger.warning(
             "download failed", metadata: ["item": "\(target.name)", "error": "\(failure)", "next": "\(next)"])
@@ -347,7 +347,7 @@ final class Download: Sendable {
     }
 
     /// Fails a stream that makes no progress.
-    private func look(at id: UInt64, after seconds: Double) {
+    private func checkProgress(of id: UInt64, after seconds: Double) {
         let silent = state.withLock { state -> Double in
             guard var stream = state.streams[id] else { return 0 }
             let isSilent = stream.lastProgress == stream.seenProgress && !stream.isHeldBack
@@ -357,7 +357,7 @@ final class Download: Sendable {
             return stream.silent
         }
         guard silent >= mount.times.readTimeout else { return }
-        tell(.timedOut(target.name), nil)
+        report(.timedOut(target.name), nil)
         fail(id, .timedOut(target.name))
         endTransferIfIdle()
     }

@@ -54,7 +54,7 @@ final class DownloadRecords: Sendable {
                     do { return try record(one.content, extents, writer) ? (one.content, extents) : nil } catch {
                         // A file that the disk refuses to change must not block the others.
                         guard error is ContentError else { throw error }
-                        tell(error, [one])
+                        logFailure(error, [one])
                         return nil
                     }
                 }
@@ -63,11 +63,11 @@ final class DownloadRecords: Sendable {
             mount.downloadSyncer.added()
             mount.room.grew()
         } catch {
-            tell(error, Array(waiting.values))
+            logFailure(error, Array(waiting.values))
         }
     }
 
-    private func tell(_ error: any Error, _ waiting: [Waiting]) {
+    private func logFailure(_ error: any Error, _ waiting: [Waiting]) {
         mount.logger.error(
             "cannot record downloads; after a restart, they are downloaded again",
             metadata: ["items": "\(waiting.map(\.name).sorted())", "error": "\(error)"])

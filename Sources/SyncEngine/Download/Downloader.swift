@@ -93,15 +93,15 @@ package final class Downloader: Sendable {
     /// Downloads all of a document. Returns the number of bytes that came.
     ///
     /// - Parameter asker: for people: the program that wants the document.
-    package func bringWhole(_ id: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
+    package func downloadWhole(_ id: InodeID, for asker: CausingProcess? = nil) async throws(SyncError) -> Int64 {
         // Starts again if the document is replaced meanwhile.
         for _ in 0..<5 {
-            do { return try await bringCurrent(id, asker) } catch SyncError.superseded { continue }
+            do { return try await downloadCurrent(id, asker) } catch SyncError.superseded { continue }
         }
         throw .superseded
     }
 
-    private func bringCurrent(_ id: InodeID, _ asker: CausingProcess?) async throws(SyncError) -> Int64 {
+    private func downloadCurrent(_ id: InodeID, _ asker: CausingProcess?) async throws(SyncError) -> Int64 {
         do {
             let (inode, item) = try mount.catalog.read { (try $0.inode(id), try $0.item(of: id)) }
             guard inode.kind == .document, inode.extents != nil else { return 0 }

@@ -193,7 +193,7 @@ package final class ReadAhead: Sendable {
         while true {
             let (run, next) = state.withLock { begin(in: folder, &$0, most) }
             // Outside the lock, which others wait for: each download wakes a thread.
-            for document in next { bring(document, in: folder) }
+            for document in next { download(document, in: folder) }
             guard let run else { return }
             let found =
                 (try? mount.catalog.read {
@@ -230,9 +230,9 @@ package final class ReadAhead: Sendable {
         return (nil, next)
     }
 
-    private func bring(_ document: ListedDocument, in folder: InodeID) {
+    private func download(_ document: ListedDocument, in folder: InodeID) {
         let task = Task(executorPreference: mount.workers) {
-            await self.bring(document.inode, bytes: document.bytes, in: folder)
+            await self.download(document.inode, bytes: document.bytes, in: folder)
         }
         let isStopped = state.withLock { state in
             // (The download may have ended already.)
@@ -242,8 +242,8 @@ package final class ReadAhead: Sendable {
         if isStopped { task.cancel() }
     }
 
-    private func bring(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
-        let received = try? await downloader.bringWhole(document)
+    private func download(_ document: InodeID, bytes: Int64, in folder: InodeID) async {
+        let received = try? await downloader.downloadWhole(document)
         // Not the first to be evicted where there is little room.
         if received != nil { cache.used(document) }
         state.withLock { state in

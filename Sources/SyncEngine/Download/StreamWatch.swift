@@ -1,12 +1,12 @@
 import Locking
 
-/// Looks at all running streams at intervals: one timer for all, because most streams end long before the first look.
+/// Checks all running streams at intervals: one timer for all, because most streams end long before the first check.
 /// The time that the machine sleeps does not count.
 final class StreamWatch: Sendable {
-    /// Called with the seconds since the last look.
-    typealias Look = @Sendable (Double) -> Void
+    /// Called with the seconds since the last check.
+    typealias Check = @Sendable (Double) -> Void
     private struct State {
-        var looks: [UInt64: Look] = [:]
+        var checks: [UInt64: Check] = [:]
         var lastID: UInt64 = 0
         var isTicking = false
     }
@@ -17,10 +17,10 @@ final class StreamWatch: Sendable {
     init(step: Double) { self.step = step }
 
     /// Must be followed by ``end(_:)``.
-    func begin(_ look: @escaping Look) -> UInt64 {
+    func begin(_ check: @escaping Check) -> UInt64 {
         let (id, isFirst) = state.withLock { state in
             state.lastID += 1
-            state.looks[state.lastID] = look
+            state.checks[state.lastID] = check
             defer { state.isTicking = true }
             return (state.lastID, !state.isTicking)
         }
@@ -28,17 +28,17 @@ final class StreamWatch: Sendable {
         return id
     }
 
-    func end(_ id: UInt64) { _ = state.withLock { $0.looks.removeValue(forKey: id) } }
+    func end(_ id: UInt64) { _ = state.withLock { $0.checks.removeValue(forKey: id) } }
 
     private func tick() async {
         while true {
             try? await Task.sleep(for: .seconds(step), clock: .suspending)
-            let looks = state.withLock { state in
-                if state.looks.isEmpty { state.isTicking = false }
-                return Array(state.looks.values)
+            let checks = state.withLock { state in
+                if state.checks.isEmpty { state.isTicking = false }
+                return Array(state.checks.values)
             }
-            if looks.isEmpty { return }
-            for look in looks { look(step) }
+            if checks.isEmpty { return }
+            for check in checks { check(step) }
         }
     }
 }

@@ -31,7 +31,7 @@ package final class EventReports: Sendable {
     /// first refusals of each period are reported.
     package func refusal(_ verdict: DownloadPolicy.Verdict, of inode: InodeID) {
         refusals(inode)
-        guard policy.isTold(verdict) else { return }
+        guard policy.shouldReport(verdict) else { return }
         let item = (try? mount.catalog.read { try $0.item(of: inode) }).flatMap { $0 }
         let program = verdict.program ?? verdict.process?.name ?? "?"
         log.add(

@@ -15,8 +15,8 @@ package final class DownloadPolicy: Sendable {
         /// Recent decisions, by process.
         var recent: [Int32: Recent] = [:]
         /// How many refusals of a program were logged in the present period.
-        var told: [String: Int] = [:]
-        var toldSince = ContinuousClock.now
+        var reported: [String: Int] = [:]
+        var reportedSince = ContinuousClock.now
         /// Programs that a person has been asked about.
         var asked: Set<String> = []
     }
@@ -101,18 +101,18 @@ package final class DownloadPolicy: Sendable {
     package func judgement(onThread thread: Int32) -> Verdict { decide(thread) }
 
     /// Whether one more refusal of this program is worth logging.
-    func isTold(_ verdict: Verdict) -> Bool {
+    func shouldReport(_ verdict: Verdict) -> Bool {
         let now = ContinuousClock.now
         return state.withLock { state in
-            if now - state.toldSince > Self.tellingWhile { (state.told, state.toldSince) = ([:], now) }
+            if now - state.reportedSince > Self.reportPeriod { (state.reported, state.reportedSince) = ([:], now) }
             let program = verdict.program ?? ""
-            state.told[program, default: 0] += 1
-            return state.told[program]! <= Self.mostTold
+            state.reported[program, default: 0] += 1
+            return state.reported[program]! <= Self.mostReports
         }
     }
 
-    private static let tellingWhile: Duration = .seconds(10)
-    private static let mostTold = 50
+    private static let reportPeriod: Duration = .seconds(10)
+    private static let mostReports = 50
 
     private func decide(_ thread: Int32) -> Verdict {
         let process = CausingProcess.of(thread: thread)

@@ -21,20 +21,20 @@ struct Ancestors: Sendable {
     /// - Throws: when the provider does not answer for a folder.
     func find(for items: [Item]) async throws -> Found {
         var found = Found()
-        var told: [ItemIdentifier: Item] = [:]
-        for item in items { told[item.identifier] = item }
+        var answers: [ItemIdentifier: Item] = [:]
+        for item in items { answers[item.identifier] = item }
         for item in items where try isKnown(item.identifier) {
             var next = item.parentIdentifier
             var steps = 0
             while try !isKnown(next), steps < Self.deepest {
                 steps += 1
                 let folder: Item
-                if let known = told[next] {
+                if let known = answers[next] {
                     folder = known
                 } else {
                     guard let answer = try await ask(next) else { break }
                     found.folders.append(answer)
-                    told[next] = answer
+                    answers[next] = answer
                     folder = answer
                 }
                 found.shown.insert(next)

@@ -20,7 +20,7 @@ actor ChangeListener {
     private static let long = Duration.seconds(1)
     private static let longestRest = Duration.seconds(30)
     private var isOver = false
-    private var looks: PollingSchedule
+    private var schedule: PollingSchedule
     /// Folders to ask for at once, because a program listed them after some time.
     private var urgent: Set<InodeID> = []
     private static let mostUrgent = 32
@@ -45,12 +45,12 @@ actor ChangeListener {
         self.client = client
         self.remote = remote
         self.fetcher = fetcher
-        looks = PollingSchedule(poll: mount.times.poll)
+        schedule = PollingSchedule(poll: mount.times.poll)
     }
 
     /// Runs until its task is cancelled.
     func run() async {
-        guard await mount.waitsForFirstLook(client) else {
+        guard await mount.waitsAfterStart(client) else {
             isOver = true
             return
         }
@@ -68,27 +68,27 @@ actor ChangeListener {
             if client.enumeratesChanges || client.signalsChanges {
                 take(.everything)
             } else {
-                await look()
+                await poll()
             }
         }
         isOver = true
         timer?.task.cancel()
     }
 
-    // MARK: Looking
+    // MARK: Polling
 
-    private func look() async {
+    private func poll() async {
         var stale: Set<InodeID> = []
         for inode in remote.opened.take() {
             // (The document may have no name any more.)
             guard let folder = (try? mount.catalog.read { try $0.place(of: inode)?.folder }) ?? nil else { continue }
-            if looks.wasLookedAt(folder, at: .now) { stale.insert(folder) }
+            if schedule.wasListed(folder, at: .now) { stale.insert(folder) }
         }
-        guard let found = await newVersion() else { return await ask(stale.union(looks.due(at: .now))) }
-        if found == version { return await ask(looks.unknown) }
-        looks.allAreDue()
+        guard let found = await newVersion() else { return await ask(stale.union(schedule.due(at: .now))) }
+        if found == version { return await ask(schedule.unknown) }
+        schedule.allAreDue()
         version = found
-        await ask(looks.due(at: .now))
+        await ask(schedule.due(at: .now))
     }
 
     /// Nil: the store has no such version, or did not say.
@@ -106,9 +106,9 @@ actor ChangeListener {
             let moment = ContinuousClock.now
             do {
                 let hasChanged = try await fetcher.fetch(folder, joining: false)
-                looks.asked(folder, at: moment, hasChanged: hasChanged)
+                schedule.polled(folder, at: moment, hasChanged: hasChanged)
             } catch {
-                looks.asked(folder, at: moment, hasChanged: false)
+                schedule.polled(folder, at: moment, hasChanged: false)
                 // Where the version says when to ask, nothing else would ask again.
                 guard version != nil, error.mayPass else { continue }
                 do {
@@ -120,8 +120,8 @@ actor ChangeListener {
     }
 
     /// A program looked at a folder: poll the folder.
-    func wasLookedAt(_ folder: InodeID) {
-        guard looks.wasLookedAt(folder, at: .now), urgent.count < Self.mostUrgent else { return }
+    func wasListed(_ folder: InodeID) {
+        guard schedule.wasListed(folder, at: .now), urgent.count < Self.mostUrgent else { return }
         urgent.insert(folder)
         if isAsking { return }
         isAsking = true

@@ -59,7 +59,7 @@ actor FolderFetcher {
         }
         running[folder] = task
         let result = await client.result(of: task, unlessAway: joining)
-        if joining, isAwaited, case .failure(let error) = result { tell(error, folder) }
+        if joining, isAwaited, case .failure(let error) = result { reportFailure(error, folder) }
         return try result.get()
     }
 
@@ -68,7 +68,7 @@ actor FolderFetcher {
 
 extension FolderFetcher {
     /// A program wanted to list the folder and cannot.
-    private nonisolated func tell(_ error: SyncError, _ folder: InodeID) {
+    private nonisolated func reportFailure(_ error: SyncError, _ folder: InodeID) {
         if case .cancelled = error { return }
         let item = (try? mount.catalog.read { try $0.item(of: folder) }) ?? nil
         reports.failure(
@@ -98,7 +98,7 @@ struct FolderListing: Sendable {
         let moment = remote.ownChanges.ask()
         defer { remote.ownChanges.answered() }
         var parts = ListingParts(mount: mount, remote: remote, folder: folder, since: moment)
-        defer { remote.listingMemory.took(parts.seen) }
+        defer { remote.listingMemory.listed(parts.seen) }
         do {
             return try await take(folder, identifier, &parts, since: moment)
         } catch let error as FileProviderError where error.code == .cannotSynchronize {
@@ -115,17 +115,17 @@ struct FolderListing: Sendable {
         try parts.end(&items)
         leftOut += parts.refused
         // Most listings bring no news: do not hold up the catalog's writers for those.
-        let (unchanged, doubtful) = try mount.catalog.read { reader in
+        let (unchanged, uncertain) = try mount.catalog.read { reader in
             try compare(folder, items, besides: parts.known, ignoring: remote.ownChanges.since(moment), reader)
         }
         // Items that we were changing meanwhile are asked for one by one when that is over.
-        for identifier in doubtful { remote.recheck(.item(identifier)) }
+        for identifier in uncertain { remote.recheck(.item(identifier)) }
         if let unchanged {
-            tell(unchanged.refused + leftOut, of: folder)
+            logRefused(unchanged.refused + leftOut, of: folder)
             return false
         }
-        let isFirstLook = try mount.catalog.read { try !$0.inode(folder).isEnumerated }
-        let result = try remote.takeChange(isFirstLook: isFirstLook) { writer in
+        let isFirstListing = try mount.catalog.read { try !$0.inode(folder).isEnumerated }
+        let result = try remote.takeChange(isFirstListing: isFirstListing) { writer in
             // Asked inside the transaction, so that changes confirmed after it are not undone by it.
             let ignored = remote.ownChanges.since(moment)
             // (Uncertain items count as missing, and each is asked for separately.)
@@ -133,13 +133,13 @@ struct FolderListing: Sendable {
             return try writer.mergeListing(
                 of: folder, items, besides: parts.known, ignoring: ignored, defaults: mount.defaults)
         }
-        tell(result.refused + leftOut, of: folder)
+        logRefused(result.refused + leftOut, of: folder)
         await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: nil).refresh(result.missing)
         return true
     }
 
     /// Logs the refused entries; `hydrant status` of the folder shows them too.
-    private func tell(_ refused: [(name: Filename, reason: String)], of folder: InodeID) {
+    private func logRefused(_ refused: [(name: Filename, reason: String)], of folder: InodeID) {
         for entry in remote.refused.record(refused, of: folder) {
             mount.logger.warning(
                 "an item of the store cannot be shown",
@@ -148,7 +148,7 @@ struct FolderListing: Sendable {
     }
 
     /// Warns once per item.
-    private func tellAttributes(of items: [Item]) {
+    private func warnOfAttributes(of items: [Item]) {
         for item in items where item.hasTooManyAttributes && remote.refused.isNews(attributesOf: item.identifier) {
             mount.logger.warning(
                 "an item of the store has too many extended attributes; it is shown without them",
@@ -156,11 +156,11 @@ struct FolderListing: Sendable {
         }
     }
 
-    /// Compares the listing with the catalog. `doubtful`: items that differ, but were changed from here meanwhile.
+    /// Compares the listing with the catalog. `uncertain`: items that differ, but were changed from here meanwhile.
     private func compare(
         _ folder: InodeID, _ items: [Item], besides known: Set<ItemID>, ignoring ignored: Set<ItemIdentifier>,
         _ reader: Catalog.Reader
-    ) throws -> (unchanged: ListingDifference?, doubtful: Set<ItemIdentifier>) {
+    ) throws -> (unchanged: ListingDifference?, uncertain: Set<ItemIdentifier>) {
         guard let row = try reader.item(of: folder), try reader.inode(folder).isEnumerated else { return (nil, []) }
         let difference = try reader.difference(of: row.id, items, besides: known, ignoring: ignored)
         let unchanged = difference.isEmpty ? difference : nil
@@ -189,7 +189,7 @@ struct FolderListing: Sendable {
                 in: identifier, startingAt: page, at: mount.path(of: identifier))
             items += answer.items
             leftOut += answer.leftOut.map { ($0.filename, $0.reason) }
-            tellAttributes(of: answer.items)
+            warnOfAttributes(of: answer.items)
             count += answer.items.count
             page = answer.nextPage
             // A page brings news when no page before began with the same item.

@@ -32,7 +32,7 @@ final class ListingMemory: Sendable {
     }
 
     /// A listing was taken and freed, or a program was given a part of one.
-    func took(_ items: Int) {
+    func listed(_ items: Int) {
         let plans = state.withLock { state in
             state.items += items
             guard state.items >= Self.many, !state.isPlanned else { return false }

@@ -21,7 +21,7 @@ struct ListingParts {
     private var isInOrder = true
     private var last: Filename?
     /// The number of items left for the end, and of the items after them that have been looked at.
-    private var (kept, looked) = (0, 0)
+    private var (kept, examined) = (0, 0)
 
     /// Catalog rows that the listing confirms.
     private(set) var known: Set<ItemID> = []
@@ -48,7 +48,7 @@ struct ListingParts {
     /// - Parameter items: the items so far that were not dropped.
     mutating func take(_ items: inout [Item]) throws {
         seen = count + items.count
-        if items.count - kept - looked >= Self.size { try takePart(&items) }
+        if items.count - kept - examined >= Self.size { try takePart(&items) }
     }
 
     /// Writes the rest of a listing that was written in parts.
@@ -62,7 +62,7 @@ struct ListingParts {
         if way != .writing { return }
         let rows = Array(known)
         for start in stride(from: 0, to: rows.count, by: Self.takenBack) {
-            try remote.takeChange(isFirstLook: true) { writer in
+            try remote.takeChange(isFirstListing: true) { writer in
                 try writer.takeBackPart(
                     rows[start...].prefix(Self.takenBack), unless: { mount.volume?.isOpen($0) ?? false },
                     defaults: mount.defaults)
@@ -72,12 +72,12 @@ struct ListingParts {
 
     private mutating func takePart(_ items: inout [Item]) throws {
         if way != .comparing {
-            for item in items[(kept + looked)...] where isInOrder {
+            for item in items[(kept + examined)...] where isInOrder {
                 if let last, item.filename < last { isInOrder = false }
                 last = item.filename
             }
-            looked = items.count - kept
-            if !isInOrder, looked < Self.sizeWithoutOrder { return }
+            examined = items.count - kept
+            if !isInOrder, examined < Self.sizeWithoutOrder { return }
             way = try write(&items) ? .writing : .comparing
         }
         if way == .comparing { try compare(&items) }
@@ -89,7 +89,7 @@ struct ListingParts {
         let others = way == .notDecided ? nil : known
         let new = Array(items[kept...])
         let sorted = isInOrder ? new : new.sorted { $0.filename < $1.filename }
-        let part = try remote.takeChange(isFirstLook: true) { writer in
+        let part = try remote.takeChange(isFirstListing: true) { writer in
             let ignored = remote.ownChanges.since(moment)
             let items = try remote.ownChanges.withoutHalfMade(sorted, since: moment, writer).certain
             return try writer.mergePart(
@@ -100,7 +100,7 @@ struct ListingParts {
         refused += part.refused
         items.replaceSubrange(kept..., with: part.waiting)
         count += new.count - part.waiting.count
-        (kept, looked) = (items.count, 0)
+        (kept, examined) = (items.count, 0)
         return true
     }
 
@@ -124,6 +124,6 @@ struct ListingParts {
         count += items.count - before.count - new.count
         known.formUnion(unchanged.values)
         items = before + new
-        (kept, looked) = (items.count, 0)
+        (kept, examined) = (items.count, 0)
     }
 }

@@ -36,7 +36,7 @@ final class ListingPrefetcher: Sendable {
     /// A program lists a folder. Never waits.
     ///
     /// - Parameter fetch: brings a folder's first listing.
-    func wasLookedAt(_ folder: InodeID, _ fetch: @escaping @Sendable (InodeID) async -> Void) {
+    func wasListed(_ folder: InodeID, _ fetch: @escaping @Sendable (InodeID) async -> Void) {
         guard folder != .root, !switches.pause.isOn, !client.isKnownToBeAway else { return }
         guard let parent = (try? mount.catalog.read { try $0.place(of: folder)?.folder }) ?? nil else { return }
         let isWalk = state.withLock { state -> Bool in

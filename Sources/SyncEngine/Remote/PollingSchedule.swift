@@ -1,20 +1,20 @@
 import Locking
 import Trees
 
-/// When to poll which folders, where the store signals nothing: the folders that programs look at, ever less often
+/// When to poll which folders, where the store signals nothing: the folders that programs list, ever less often
 /// while nothing changes in them.
 struct PollingSchedule {
-    private struct Look {
+    private struct Entry {
         /// When a program last looked at the folder.
         var seen: ContinuousClock.Instant
         /// When the store was last asked (when the question began).
-        var asked: ContinuousClock.Instant
+        var polled: ContinuousClock.Instant
         /// The time from that question to the next.
         var interval: Duration
-        /// Not polled since the first look.
+        /// Not polled since the first listing.
         var isNew = true
     }
-    private var looks: [InodeID: Look] = [:]
+    private var entries: [InodeID: Entry] = [:]
     private let shortest: Duration
     /// Ten times the shortest: by default, a change shows within five minutes.
     private var longest: Duration { shortest * 10 }
@@ -27,44 +27,46 @@ struct PollingSchedule {
     init(poll: Double) { shortest = .seconds(poll) }
 
     /// - Returns: whether the last question is so old that it is worth asking now.
-    mutating func wasLookedAt(_ folder: InodeID, at now: ContinuousClock.Instant) -> Bool {
-        guard var look = looks[folder] else {
+    mutating func wasListed(_ folder: InodeID, at now: ContinuousClock.Instant) -> Bool {
+        guard var entry = entries[folder] else {
             // The folder has just been listed; or it is from before a restart, after which everything is asked for
             // anyway.
-            if looks.count >= Self.most, let oldest = looks.min(by: { $0.value.seen < $1.value.seen })?.key {
-                looks[oldest] = nil
+            if entries.count >= Self.most, let oldest = entries.min(by: { $0.value.seen < $1.value.seen })?.key {
+                entries[oldest] = nil
             }
-            looks[folder] = Look(seen: now, asked: now, interval: shortest)
+            entries[folder] = Entry(seen: now, polled: now, interval: shortest)
             return false
         }
-        look.seen = now
-        look.interval = shortest
-        let isStale = look.asked + shortest <= now
-        if isStale { look.asked = now }
-        looks[folder] = look
+        entry.seen = now
+        entry.interval = shortest
+        let isStale = entry.polled + shortest <= now
+        if isStale { entry.polled = now }
+        entries[folder] = entry
         return isStale
     }
 
     /// The folders that are due.
     mutating func due(at now: ContinuousClock.Instant) -> [InodeID] {
-        looks = looks.filter { $0.value.seen + memory > now }
-        return looks.filter { $0.value.asked + $0.value.interval <= now }.sorted { $0.value.asked < $1.value.asked }
-            .map(\.key)
+        entries = entries.filter { $0.value.seen + memory > now }
+        return entries.filter { $0.value.polled + $0.value.interval <= now }.sorted {
+            $0.value.polled < $1.value.polled
+        }
+        .map(\.key)
     }
 
     /// The folders that were never polled, so that the version of the whole does not vouch for them.
-    var unknown: [InodeID] { looks.filter(\.value.isNew).map(\.key) }
+    var unknown: [InodeID] { entries.filter(\.value.isNew).map(\.key) }
 
-    mutating func asked(_ folder: InodeID, at moment: ContinuousClock.Instant, hasChanged: Bool) {
-        guard var look = looks[folder] else { return }
-        look.asked = moment
-        look.isNew = false
-        look.interval = hasChanged ? shortest : min(max(look.interval * 2, shortest), longest)
-        looks[folder] = look
+    mutating func polled(_ folder: InodeID, at moment: ContinuousClock.Instant, hasChanged: Bool) {
+        guard var entry = entries[folder] else { return }
+        entry.polled = moment
+        entry.isNew = false
+        entry.interval = hasChanged ? shortest : min(max(entry.interval * 2, shortest), longest)
+        entries[folder] = entry
     }
 
     /// Something has changed somewhere: polls all folders at the next opportunity.
-    mutating func allAreDue() { for folder in looks.keys { looks[folder]?.interval = .zero } }
+    mutating func allAreDue() { for folder in entries.keys { entries[folder]?.interval = .zero } }
 }
 
 /// Documents opened since the last poll: their folders count as looked at. The folders are looked up later.

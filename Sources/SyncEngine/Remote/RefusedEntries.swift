@@ -36,9 +36,9 @@ package final class RefusedEntries: Sendable {
 
     /// Whether it was not logged yet that the item is shown without its attributes, which are too many.
     func isNews(attributesOf item: ItemIdentifier) -> Bool {
-        withoutAttributes.withLock { told in
-            if told.count >= Self.mostItems { return false }
-            return told.insert(item).inserted
+        withoutAttributes.withLock { reported in
+            if reported.count >= Self.mostItems { return false }
+            return reported.insert(item).inserted
         }
     }
 

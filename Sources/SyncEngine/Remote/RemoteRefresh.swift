@@ -59,13 +59,13 @@ struct RemoteRefresh: Sendable {
         }
         if gone.isEmpty { return }
         do {
-            let doubtful = try remote.takeChange { writer in
+            let uncertain = try remote.takeChange { writer in
                 // We may have made the item again since asking.
                 let own = try gone.filter { try remote.ownChanges.mayHide($0, since: moment, writer) }
                 try writer.mergeDeletions(of: gone.filter { !own.contains($0) }, defaults: mount.defaults)
                 return own
             }
-            for identifier in doubtful { remote.recheck(.item(identifier)) }
+            for identifier in uncertain { remote.recheck(.item(identifier)) }
         } catch {
             for identifier in gone { remote.recheck(.item(identifier), SyncError(error)) }
         }
@@ -78,7 +78,7 @@ struct RemoteRefresh: Sendable {
         let answer: Item
         do { answer = try await ask(identifier, known: known) } catch {
             guard error.code == .noSuchItem else { throw error }
-            if isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) { throw Self.busy(identifier) }
+            if mayBeOutdated(identifier, since: moment, known: known, isOwn: isOwn) { throw Self.busy(identifier) }
             guard !isOwn else { return true }
             if try mount.catalog.read({ try remote.ownChanges.mayHide(identifier, since: moment, $0) }) {
                 throw FileProviderError(.busy, "\(identifier): this machine is moving a folder above it")
@@ -87,13 +87,13 @@ struct RemoteRefresh: Sendable {
         }
         guard answer.identifier == identifier else { return false }
         // Asked inside the transaction, so that changes confirmed before it are not undone by it.
-        let isTaken = try await take(answer) { !isDoubtful(identifier, since: moment, known: known, isOwn: isOwn) }
+        let isTaken = try await take(answer) { !mayBeOutdated(identifier, since: moment, known: known, isOwn: isOwn) }
         guard isTaken else { throw Self.busy(identifier) }
         return false
     }
 
     /// Whether we changed the item meanwhile, so that the answer may be from before the change.
-    private func isDoubtful(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) -> Bool {
+    private func mayBeOutdated(_ identifier: ItemIdentifier, since moment: UInt64, known: Item?, isOwn: Bool) -> Bool {
         known == nil && !isOwn && remote.ownChanges.since(moment).contains(identifier)
     }
 

@@ -36,7 +36,7 @@ final class RemoteState: Sendable {
     /// Runs a transaction that merges the store's answers, and adds events for the changes that show here.
     @discardableResult
     func takeChange<T>(
-        isFirstLook: Bool = false, _ body: (Catalog.Writer) throws -> T
+        isFirstListing: Bool = false, _ body: (Catalog.Writer) throws -> T
     ) throws(CatalogError) -> T {
         var changes: [CatalogChange] = []
         var (held, returned) = (0, 0)
@@ -50,14 +50,14 @@ final class RemoteState: Sendable {
             folders = writer.transaction.returnedFolders
             return result
         }
-        if !isFirstLook { tellRemote(changes) }
-        tellHeld(held, returned)
+        if !isFirstListing { reportChanges(changes) }
+        reportHeld(held, returned)
         // Items held in these folders may be in the store again too.
         for folder in folders { recheck(.folder(folder)) }
         return result
     }
 
-    private func tellHeld(_ held: Int, _ returned: Int) {
+    private func reportHeld(_ held: Int, _ returned: Int) {
         if held > 0 {
             let what =
                 "the store deleted \(held) items at once: they are kept here until you decide; run "
@@ -72,19 +72,19 @@ final class RemoteState: Sendable {
         }
     }
 
-    private func tellRemote(_ changes: [CatalogChange]) {
-        var told: Set<String> = []
+    private func reportChanges(_ changes: [CatalogChange]) {
+        var reported: Set<String> = []
         var more = 0
         for change in changes {
             // (No look-ups for changes that are only counted.)
-            guard told.count < Self.mostRemoteChanges else {
+            guard reported.count < Self.mostRemoteChanges else {
                 switch change {
                 case .entry, .contents: more += 1
                 default: break
                 }
                 continue
             }
-            guard let (path, identifier) = place(of: change), told.insert(path).inserted else { continue }
+            guard let (path, identifier) = place(of: change), reported.insert(path).inserted else { continue }
             events.add(SyncEvent(.remoteChange, path: path, identifier: identifier))
         }
         if more > 0 { events.add(SyncEvent(.remoteChange, message: "and \(more) more")) }

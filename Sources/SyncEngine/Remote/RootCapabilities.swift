@@ -11,7 +11,7 @@ struct RootCapabilities: Sendable {
     /// Asks until the provider has answered once; where it signals nothing, again every few minutes. Runs until its
     /// task is cancelled.
     func run() async {
-        guard await mount.waitsForFirstLook(client) else { return }
+        guard await mount.waitsAfterStart(client) else { return }
         var attempts: Int64 = 0
         while !Task.isCancelled {
             var seconds = RetryDelay.seconds(after: attempts, nil, mount.times)

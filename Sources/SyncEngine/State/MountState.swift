@@ -54,7 +54,7 @@ package final class MountState: Sendable {
     /// Does not wait when the store signals changes: none may be missed.
     ///
     /// - Returns: false when the task is cancelled.
-    func waitsForFirstLook(_ client: StoreClient) async -> Bool {
+    func waitsAfterStart(_ client: StoreClient) async -> Bool {
         if client.signalsChanges || times.firstLook == 0 { return true }
         let isKnown = (try? catalog.read { try $0.inode(.root).isEnumerated }) ?? false
         if isKnown { try? await Task.sleep(for: .seconds(times.firstLook)) }

@@ -31,7 +31,7 @@ actor ReturnProbe {
             isUrgent = false
             seconds = min(max(seconds, 0.1) * 2, Self.longest)
             if isOver || client.connection.failure == nil { break }
-            await client.knock()
+            await client.probe()
         }
         task = nil
     }

@@ -83,7 +83,7 @@ package final class StoreClient: Sendable {
     func onLoss(_ body: @escaping @Sendable () -> Void) { losses.set(body) }
 
     /// Records that a hook was called and has answered.
-    private func tell(
+    private func report(
         _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: String?, bytes: Int64?,
         since started: ContinuousClock.Instant, process: CausingProcess? = nil, _ error: FileProviderError?
     ) {
@@ -112,7 +112,7 @@ package final class StoreClient: Sendable {
         answers()
     }
 
-    private func told<Answer>(
+    private func reporting<Answer>(
         _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: () -> String?, bytes: Int64? = nil,
         _ call: () async throws(FileProviderError) -> Answer
     ) async throws(FileProviderError) -> Answer {
@@ -123,16 +123,16 @@ package final class StoreClient: Sendable {
             metadata: path().map { ["item": "\($0)"] } ?? identifier.map { ["identifier": "\($0)"] } ?? [:])
         do {
             let answer = try await call()
-            tell(hook, identifier, at: path(), bytes: bytes, since: started, nil)
+            report(hook, identifier, at: path(), bytes: bytes, since: started, nil)
             return answer
         } catch {
-            tell(hook, identifier, at: path(), bytes: nil, since: started, error)
+            report(hook, identifier, at: path(), bytes: nil, since: started, error)
             throw error
         }
     }
 
     /// Asks the store something to find out whether it answers. A further failure is no event.
-    func knock() async {
+    func probe() async {
         let asked = ContinuousClock.now
         do throws(FileProviderError) {
             _ = try await provider.providePlaceholder(for: .rootContainer)
@@ -143,7 +143,7 @@ package final class StoreClient: Sendable {
         answered()
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
     /// The topmost folder. No event.
     func root() async throws(FileProviderError) -> Item {
@@ -153,7 +153,7 @@ package final class StoreClient: Sendable {
     func placeholder(
         for identifier: ItemIdentifier, at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        try await told(.providePlaceholder, identifier, at: path) { () async throws(FileProviderError) in
+        try await reporting(.providePlaceholder, identifier, at: path) { () async throws(FileProviderError) in
             try await provider.providePlaceholder(for: identifier)
         }
     }
@@ -166,7 +166,7 @@ package final class StoreClient: Sendable {
     func items(
         in folder: ItemIdentifier, startingAt page: Page?, at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> ItemPage {
-        try await told(.enumerateItems, folder, at: path) { () async throws(FileProviderError) in
+        try await reporting(.enumerateItems, folder, at: path) { () async throws(FileProviderError) in
             try await provider.enumerateItems(in: folder, startingAt: page)
         }
     }
@@ -176,7 +176,7 @@ package final class StoreClient: Sendable {
 
     func changes(since anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
         guard let changes else { throw Self.cannot("list its changes") }
-        let page = try await told(.enumerateChanges, nil, at: { nil }) { () async throws(FileProviderError) in
+        let page = try await reporting(.enumerateChanges, nil, at: { nil }) { () async throws(FileProviderError) in
             try await changes.enumerateChanges(from: anchor)
         }
         try check(page.anchor)
@@ -252,7 +252,7 @@ package final class StoreClient: Sendable {
     ) async throws(FileProviderError) {
         let started = ContinuousClock.now
         func over(_ error: FileProviderError?) {
-            tell(
+            report(
                 .startProvidingItem, identifier, at: path, bytes: ended(error), since: started, process: process, error)
         }
         let progress = ProgressSink(sink, from: range.lowerBound)
@@ -294,7 +294,7 @@ package final class StoreClient: Sendable {
         } else {
             answer = await provider.stopProvidingItem(identifier)
         }
-        tell(.stopProvidingItem, identifier, at: path(), bytes: nil, since: started, nil)
+        report(.stopProvidingItem, identifier, at: path(), bytes: nil, since: started, nil)
         return answer
     }
 
@@ -304,7 +304,8 @@ package final class StoreClient: Sendable {
         _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata, baseVersion: ItemVersion,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        try await told(.itemChanged, identifier, at: path, bytes: contents.size) { () async throws(FileProviderError) in
+        try await reporting(.itemChanged, identifier, at: path, bytes: contents.size) {
+            () async throws(FileProviderError) in
             try await provider.itemChanged(
                 identifier, contents: contents, metadata: metadata, baseVersion: baseVersion)
         }
@@ -318,10 +319,10 @@ package final class StoreClient: Sendable {
         logger.debug("createItem", metadata: ["item": "\(path)"])
         do {
             let made = try await provider.createItem(template, contents: contents)
-            tell(.createItem, made.identifier, at: path, bytes: contents?.size, since: started, nil)
+            report(.createItem, made.identifier, at: path, bytes: contents?.size, since: started, nil)
             return made
         } catch {
-            tell(.createItem, nil, at: path, bytes: nil, since: started, error)
+            report(.createItem, nil, at: path, bytes: nil, since: started, error)
             throw error
         }
     }
@@ -332,7 +333,7 @@ package final class StoreClient: Sendable {
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
         guard let copies else { throw Self.cannot("copy documents") }
-        return try await told(.copyItem, original, at: path, bytes: bytes) { () async throws(FileProviderError) in
+        return try await reporting(.copyItem, original, at: path, bytes: bytes) { () async throws(FileProviderError) in
             try await copies.copyItem(original, version: version, as: template)
         }
     }
@@ -341,7 +342,7 @@ package final class StoreClient: Sendable {
         _ identifier: ItemIdentifier, to folder: ItemIdentifier, as name: Filename, baseVersion: ItemVersion,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        try await told(.moveItem, identifier, at: path) { () async throws(FileProviderError) in
+        try await reporting(.moveItem, identifier, at: path) { () async throws(FileProviderError) in
             try await provider.moveItem(identifier, to: folder, as: name, baseVersion: baseVersion)
         }
     }
@@ -352,7 +353,7 @@ package final class StoreClient: Sendable {
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
         guard let metadata else { throw Self.cannot("change dates and modes without the contents") }
-        return try await told(.updateMetadata, identifier, at: path) { () async throws(FileProviderError) in
+        return try await reporting(.updateMetadata, identifier, at: path) { () async throws(FileProviderError) in
             try await metadata.updateMetadata(identifier, to: facts, baseVersion: baseVersion)
         }
     }
@@ -363,7 +364,7 @@ package final class StoreClient: Sendable {
     ) async throws(FileProviderError) {
         if toTrash, hasTrash, let trash {
             do throws(FileProviderError) {
-                return try await told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
+                return try await reporting(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
                     try await trash.trashItem(identifier, baseVersion: baseVersion)
                 }
             } catch {
@@ -371,7 +372,7 @@ package final class StoreClient: Sendable {
                 if error.code != .unsupported { throw error }
             }
         }
-        try await told(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
+        try await reporting(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
             try await provider.deleteItem(identifier, baseVersion: baseVersion)
         }
     }
@@ -390,7 +391,7 @@ package final class StoreClient: Sendable {
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) {
         guard let keptThumbnails else { throw Self.cannot("keep thumbnails") }
-        try await told(.keepThumbnail, identifier, at: path, bytes: Int64(thumbnail.bytes.count)) {
+        try await reporting(.keepThumbnail, identifier, at: path, bytes: Int64(thumbnail.bytes.count)) {
             () async throws(FileProviderError) in
             try await keptThumbnails.keepThumbnail(thumbnail, of: identifier, version: version)
         }

@@ -15,7 +15,7 @@ extension StepRunner {
             try mount.catalog.write {
                 try $0.keepMetadataLocal(item.id, metadataRevision: item.metadataRevision)
             }
-        case .makeAnew: try mount.catalog.write { try $0.becomesUnconfirmed(item.id) }
+        case .recreate: try mount.catalog.write { try $0.becomesUnconfirmed(item.id) }
         case .giveWay:
             try uploads.repeatedConflicts.check(item.inode, named: item.local?.name, at: mount.path(of: item))
             try mount.catalog.write { try $0.giveWay(item.id, to: error.trustedItem, defaults: mount.defaults) }

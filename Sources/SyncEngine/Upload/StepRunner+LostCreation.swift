@@ -9,7 +9,7 @@ extension StepRunner {
     /// next.
     func findCreation(_ item: ItemRecord) async throws {
         guard let place = item.attempted else { return }
-        let made = try await lookForCreation(item, at: place)
+        let made = try await findCreatedItem(item, at: place)
         mount.logger.debug(
             made == nil ? "the store did not create the item" : "the store had created the item",
             metadata: ["item": "\(mount.path(of: item))", "asked for": "\(place.name)"])
@@ -24,7 +24,7 @@ extension StepRunner {
         }
     }
 
-    private func lookForCreation(_ item: ItemRecord, at place: TreePlace) async throws -> Item? {
+    private func findCreatedItem(_ item: ItemRecord, at place: TreePlace) async throws -> Item? {
         guard let folder = try mount.catalog.read({ try $0.item(place.parent)?.identifier }) else { return nil }
         do {
             let there = try await listing.pages(of: folder).first {

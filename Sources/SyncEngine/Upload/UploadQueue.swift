@@ -36,7 +36,7 @@ actor UploadQueue {
     private static let fewSteps = 2
     private let activity = LocalActivity()
     /// Until when somebody waits for all changes.
-    private var hurriedUntil: ContinuousClock.Instant?
+    private var awaitedUntil: ContinuousClock.Instant?
     private static let calm = Duration.milliseconds(10)
     private var clock = WallClock(tolerance: 1)
     /// How often in a row the catalog could not be read.
@@ -65,7 +65,7 @@ actor UploadQueue {
     }
 
     /// `hydrant sync`: no change waits longer than it must.
-    func hurry() {
+    func retryNow() {
         postponed = [:]
         isAwaited()
         if offlineSince == nil { pausedUntil = nil }
@@ -73,7 +73,7 @@ actor UploadQueue {
     }
 
     /// For a moment, programs' activity does not delay changes; a waiting caller calls this again and again.
-    func isAwaited() { hurriedUntil = .now + .seconds(1) }
+    func isAwaited() { awaitedUntil = .now + .seconds(1) }
 
     /// `hydrant pause`: aborts running uploads; lets quick steps finish.
     func pause() {
@@ -94,7 +94,7 @@ actor UploadQueue {
                 try wakeLater(after: moment, most)
                 failures = 0
             } catch {
-                cannotLook(error)
+                cannotPlan(error)
             }
             // A pause, because a program that changes one document after another would make us look each time, before
             // any may be sent.
@@ -104,7 +104,7 @@ actor UploadQueue {
     }
 
     /// Pending changes cannot be read, which does not mean that there are none: looks again, ever less often.
-    private func cannotLook(_ error: any Error) {
+    private func cannotPlan(_ error: any Error) {
         let seconds = min(30, RetryDelay.seconds(after: failures, nil, mount.times))
         failures += 1
         mount.logger.error(
@@ -182,7 +182,7 @@ actor UploadQueue {
 
     /// How many steps may run at once now.
     private var mostNow: Int {
-        if let hurriedUntil, hurriedUntil > .now { return mostSteps }
+        if let awaitedUntil, awaitedUntil > .now { return mostSteps }
         return switch activity.pressure {
         case .none: mostSteps
         case .burst: 0

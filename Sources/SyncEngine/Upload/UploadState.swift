@@ -48,7 +48,7 @@ final class UploadState: Sendable {
             || [item.local, item.base].contains { place in
                 place.map { held.contains(.name(folder: $0.parent, $0.name)) } ?? false
             }
-        if isHeld { sentByOthers.markDoubtful(item.id) }
+        if isHeld { sentByOthers.markMaybeSent(item.id) }
         return isHeld
     }
 }

@@ -24,7 +24,7 @@ extension TreeStore {
     /// Whether an inode can be separated from its document. Missing bytes are downloaded first, if the caller can.
     func canPart(_ inode: InodeID?) throws -> Bool {
         if try isWhole(inode) { return true }
-        if let inode, transaction.bringsBytes?(inode) == true {
+        if let inode, transaction.canDownload?(inode) == true {
             throw CatalogError(.incomplete(inode), "\(inode): not all of its bytes are here")
         }
         return false

@@ -37,7 +37,7 @@ extension TreeStore {
     ) throws -> MergeResult {
         var result = MergeResult()
         let gone = Set(deleted)
-        var doubtful = ignoring.intersection(gone)
+        var uncertain = ignoring.intersection(gone)
         var waiting: [Item] = []
         var seen: Set<ItemIdentifier> = []
         if let root = updated.last(where: { $0.identifier == .rootContainer }) { try mergeRoot(root) }
@@ -47,23 +47,23 @@ extension TreeStore {
             if let problem = item.problem {
                 result.refused.append((item.filename, problem))
             } else if ignoring.contains(item.identifier) || gone.contains(item.identifier) {
-                doubtful.insert(item.identifier)
+                uncertain.insert(item.identifier)
             } else {
                 waiting.append(item)
             }
         }
         waiting.reverse()
         let (placed, left) = try place(waiting, showing: shown, defaults)
-        for item in left where try self.item(identifiedBy: item.identifier) != nil { doubtful.insert(item.identifier) }
+        for item in left where try self.item(identifiedBy: item.identifier) != nil { uncertain.insert(item.identifier) }
         // New folders first: items may move into them.
         try reconcile(placed.folders, defaults: defaults)
         try reconcile(placed.others, defaults: defaults)
         // After the moves: an item that has left a folder is not deleted with it.
         var certain: [ItemIdentifier] = []
-        for identifier in deleted where !doubtful.contains(identifier) {
+        for identifier in deleted where !uncertain.contains(identifier) {
             // An item that we are moving out of a folder is not deleted with it.
             if try ignoring.contains(where: { try isRemotelyInside($0, identifier) }) {
-                doubtful.insert(identifier)
+                uncertain.insert(identifier)
             } else {
                 certain.append(identifier)
             }
@@ -72,7 +72,7 @@ extension TreeStore {
         // Items that waited for a folder or a name.
         let waited = try earlier.compactMap { try self.item(identifiedBy: $0)?.id }
         try reconcile(placed.folders + placed.others + waited, defaults: defaults)
-        result.missing = Array(doubtful)
+        result.missing = Array(uncertain)
         return result
     }
 

@@ -13,7 +13,7 @@ package enum ConflictTable {
         /// The item with the name keeps it; the moved item gets a name for conflicted copies.
         case giveWay
         /// Deleted there, changed here: the item is created again there.
-        case makeAnew
+        case recreate
         /// The provider has a newer version, which is shown again.
         case takeBackDeletion
         /// Merge the provider's state into the trees, then plan again.
@@ -44,7 +44,7 @@ package enum ConflictTable {
 
         case (.uploadContents, .versionMismatch, .same): .confirm
         case (.uploadContents, .versionMismatch, _): .keepBoth
-        case (.uploadContents, .noSuchItem, _): .makeAnew
+        case (.uploadContents, .noSuchItem, _): .recreate
 
         case (.move, .filenameCollision, _): .giveWay
         case (.move, .versionMismatch, _), (.move, .noSuchItem, _): .refreshFirst

@@ -88,7 +88,7 @@ package enum Planner {
     /// Whether the item with this name at the provider is about to leave it: that step comes first. Not when the
     /// provider has just moved that item to the name, and it could not be moved here.
     private static func isWaitingForName(_ pending: PendingItem) -> Bool {
-        pending.placeIsDoubtful || pending.occupant.map(isLeaving) == true
+        pending.placeMayBeTaken || pending.occupant.map(isLeaving) == true
     }
 
     private static func isLeaving(_ occupant: ItemRecord) -> Bool {

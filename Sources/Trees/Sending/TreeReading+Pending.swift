@@ -15,7 +15,7 @@ package struct PendingItem: Sendable, Equatable {
     /// No step will move the destination folder out: the other side has put it there, crosswise.
     package var staysInItself = false
     /// Another item may have been created at this place at the provider: find out first.
-    package var placeIsDoubtful = false
+    package var placeMayBeTaken = false
     /// For a folder with another mode or date: an item in it must be sent first. The mode may forbid that, and sending
     /// the item changes the folder's date.
     package var hasUnsentChildren = false
@@ -51,7 +51,7 @@ extension TreeReading {
                 remoteChildren: item.kind.isFolder && item.local == nil
                     ? try remoteChildrenState(item.id) : .none)
             if item.local != item.base, let local = item.local {
-                pending.placeIsDoubtful = try lostCreation(at: local) != nil
+                pending.placeMayBeTaken = try lostCreation(at: local) != nil
             }
             if item.kind.isFolder, item.local != item.base, item.identifier != nil, let local = item.local {
                 pending.goesIntoItself = try isRemotelyInside(local.parent, item.id)

@@ -17,7 +17,7 @@ extension TreeStore {
     ) throws -> Bool {
         guard var row = try item(id) else { return true }
         guard let parent = try item(identifiedBy: created.parentIdentifier) else { return false }
-        if let asked, let defaults { try withdraw(created, of: id, shownSince: asked, defaults) }
+        if let asked, let defaults { try removeDuplicate(created, of: id, shownSince: asked, defaults) }
         guard try makeWay(for: created.identifier, of: id) else { return false }
         let before = row.remoteFacts.capabilities
         row.identifier = created.identifier
@@ -44,7 +44,7 @@ extension TreeStore {
 
     /// If a store creates an item under another name than requested and lists it before the reply, the item is shown
     /// here twice. Removes the one from the listing if nobody has used it.
-    private func withdraw(
+    private func removeDuplicate(
         _ created: Item, of id: ItemID, shownSince asked: ItemID, _ defaults: PlaceholderDefaults
     ) throws {
         guard var seen = try item(identifiedBy: created.identifier), seen.id != id, seen.id.rawValue > asked.rawValue,

@@ -91,7 +91,7 @@ package final class TreeTransaction {
     /// The listing numbers of names that are being moved.
     package var movingNumbers: [InodeID: Int64] = [:]
     /// Whether the caller downloads missing bytes when asked with ``CatalogError/Code/incomplete(_:)``.
-    package var bringsBytes: ((InodeID) -> Bool)?
+    package var canDownload: ((InodeID) -> Bool)?
     /// Gives the bytes of one generation of an inode to the first generation of another inode, as a hard link.
     package var linkContents: ((_ from: InodeID, _ generation: Int64, _ to: InodeID) throws -> Void)?
     /// The inodes that got bytes in this way; if the transaction fails, none of them exists.
