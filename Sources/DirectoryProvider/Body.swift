@@ -16,14 +16,14 @@ struct Body: Hashable, Sendable {
         (inode, self.born, size, modified) = (status.inode, born, status.size, status.modified)
     }
 
-    /// As a version; `doubt` is the time at which the contents were found to differ although size and date had stayed
-    /// the same.
-    func version(doubt: Timestamp?) -> ContentVersion {
-        ContentVersion("\(inode):\(born):\(size):\(modified)" + (doubt.map { ":\($0)" } ?? ""))
+    /// As a version; `racySince` is the time at which the contents were found to differ although size and date had
+    /// stayed the same ("racy", as git calls an unchanged date that proves nothing).
+    func version(racySince: Timestamp?) -> ContentVersion {
+        ContentVersion("\(inode):\(born):\(size):\(modified)" + (racySince.map { ":\($0)" } ?? ""))
     }
 
     /// Parses such a version; nil for one of a link, or of a file system without birth times.
-    static func parse(_ version: ContentVersion) -> (body: Body, doubt: Timestamp?)? {
+    static func parse(_ version: ContentVersion) -> (body: Body, racySince: Timestamp?)? {
         let parts = String(decoding: version.bytes, as: UTF8.self).split(
             separator: ":", omittingEmptySubsequences: false)
         guard (4...5).contains(parts.count), let inode = UInt64(parts[0]), let born = Timestamp(parts[1]),

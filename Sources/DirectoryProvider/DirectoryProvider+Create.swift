@@ -186,7 +186,7 @@ extension Store {
     func collision(_ name: [UInt8], in folder: Folder) -> FileProviderError {
         FileProviderError(
             .filenameCollision, "\(folder.path(of: name)): the name is taken",
-            item: try? look(at: name, in: folder)?.item)
+            item: try? lookUp(name, in: folder)?.item)
     }
 
     /// The item just put at `name`; for a document, `ours` is the file that was put there.
@@ -199,7 +199,7 @@ extension Store {
         // until that program sees what it displaced: ours won.
         var pause: UInt32 = 1_000
         while true {
-            guard let entry = try look(at: name, in: folder) else {
+            guard let entry = try lookUp(name, in: folder) else {
                 throw FileProviderError(
                     .cannotSynchronize, "\(folder.path(of: name)): removed by another program just now")
             }

@@ -61,7 +61,7 @@ extension Store {
                 reason: "it changed during its deletion, and its name is taken")
             signal(entry.folder.identifier)
         }
-        let now = try look(at: entry.name, in: entry.folder)
+        let now = try lookUp(entry.name, in: entry.folder)
         throw FileProviderError(
             .versionMismatch, "\(entry.path): was changed by another program", item: now?.item)
     }

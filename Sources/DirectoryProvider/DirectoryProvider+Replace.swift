@@ -133,7 +133,7 @@ extension Store {
     private func renameOver(
         _ old: Entry, with draft: Draft, base: ContentVersion
     ) throws(FileProviderError) -> Item {
-        guard let now = try look(at: old.name, in: old.folder), now.identifier == old.identifier else {
+        guard let now = try lookUp(old.name, in: old.folder), now.identifier == old.identifier else {
             throw FileProviderError(.busy, "\(old.path): moved by another program just now")
         }
         try now.check(at: base)

@@ -20,21 +20,21 @@ struct Entry: Sendable {
     /// The operations that the store's user may do.
     let capabilities: ItemCapabilities
     /// The time since which its contents differ from earlier ones of the same inode, size and date.
-    var doubt: Timestamp?
+    var racySince: Timestamp?
     /// The digest of its contents, if they were read or written here.
     var digest: ContentDigest?
 
     var path: String { folder.path(of: name) }
 
     /// Where inodes are not stable, only size and date.
-    static func contentVersion(of status: FileStatus, usesInodes: Bool, doubt: Timestamp? = nil) -> ContentVersion {
-        if usesInodes, let body = Body(status) { return body.version(doubt: doubt) }
+    static func contentVersion(of status: FileStatus, usesInodes: Bool, racySince: Timestamp? = nil) -> ContentVersion {
+        if usesInodes, let body = Body(status) { return body.version(racySince: racySince) }
         return ContentVersion("-:\(status.size):\(status.modified)")
     }
 
     var contentVersion: ContentVersion {
         switch status.kind {
-        case .document: Self.contentVersion(of: status, usesInodes: usesInodes, doubt: doubt)
+        case .document: Self.contentVersion(of: status, usesInodes: usesInodes, racySince: racySince)
         case .link: ContentVersion(bytes: Array("link:".utf8) + (target ?? []))
         case .folder, .special: ContentVersion("folder")
         }
@@ -59,9 +59,10 @@ struct Entry: Sendable {
     }
 
     /// The record to remember.
-    func sighting(_ look: UInt64) -> Sightings.Sighting? {
+    func sighting(_ lookup: UInt64) -> Sightings.Sighting? {
         guard usesInodes, status.kind == .document, let body = Body(status) else { return nil }
-        return Sightings.Sighting(file: own, body: body, changed: status.changed, dress: dress.hashValue, look: look)
+        return Sightings.Sighting(
+            file: own, body: body, changed: status.changed, dress: dress.hashValue, lookup: lookup)
     }
 
     /// Empty for most items, which have no list.
@@ -123,14 +124,14 @@ extension Timestamp {
 extension Store {
     /// The present state of `name` in `folder`. Nil when nothing has the name, or something that is not an item:
     /// sockets, pipes, devices, our own temporary files, and files that lie too deep.
-    func look(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
+    func lookUp(_ name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
         guard !OwnName.isOurs(name), mayHoldItems(folder) else { return nil }
         let place = Sightings.Place(folder: folder.identifier, name: name)
         var attempt = 0
         while true {
             attempt += 1
-            let number = sightings.beginLook()
-            guard var entry = try lookAgain(at: name, in: folder) else { return nil }
+            let number = sightings.beginLookup()
+            guard var entry = try readEntry(of: name, in: folder) else { return nil }
             if let sighting = entry.sighting(number) {
                 let contents = sightings.contents(of: entry.identifier, at: place, sighting) {
                     [entry, attempt] digest in
@@ -140,14 +141,14 @@ extension Store {
                     return found == .changedMeanwhile && attempt == 8 ? .different : found
                 }
                 guard let contents else { continue }
-                (entry.doubt, entry.digest) = (contents.doubt, contents.digest)
+                (entry.racySince, entry.digest) = (contents.racySince, contents.digest)
             }
             index.note(entry.identifier, in: folder.identifier, as: name)
             return entry
         }
     }
 
-    private func lookAgain(at name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
+    private func readEntry(of name: [UInt8], in folder: Folder) throws(FileProviderError) -> Entry? {
         guard var status = try folder.status(of: name) else { return nil }
         // The attributes are read by name, after the status: if another file has got the name in between, both are read
         // again.
@@ -199,7 +200,7 @@ extension Store {
         }
         let shown = names.flatMap { UserAttributes.read(from: file, names: $0, upTo: seams.mostAttributeBytes) }
         let leftOut = shown?.leftOut ?? []
-        if !leftOut.isEmpty { tell(leftOut: leftOut, of: identifier, path: folder.path(of: name)) }
+        if !leftOut.isEmpty { report(leftOut: leftOut, of: identifier, path: folder.path(of: name)) }
         return Entry(
             folder: folder, name: name, status: status, identifier: identifier, own: own, usesInodes: usesInodes,
             target: target, attributes: shown?.attributes, leftOutAttributes: leftOut, accessList: accessList,

@@ -65,7 +65,7 @@ struct Exchange {
     }
 
     private func mismatch() throws(FileProviderError) -> FileProviderError {
-        let now = try store.look(at: place.name, in: place.folder)
+        let now = try store.lookUp(place.name, in: place.folder)
         return FileProviderError(
             .versionMismatch, "\(place.path): was changed by another program", item: now?.item)
     }

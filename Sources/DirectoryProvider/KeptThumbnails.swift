@@ -52,7 +52,7 @@ extension Store {
                 return nil
             }
             // For contents that changed while size and date stayed the same.
-            if let doubt = entry.doubt, status.modified < doubt { return nil }
+            if let racySince = entry.racySince, status.modified < racySince { return nil }
             return try file.read(at: 0, upTo: Int(status.size))
         }
     }

@@ -8,7 +8,7 @@ import Synchronization
 /// begins the folder again: items may be listed twice, but none is missed.
 ///
 /// The files are looked at one after another, so a file renamed in between may be met under both names (a save by
-/// rename: first the new file, then the document that it replaced). The later look counts, and the earlier name is
+/// rename: first the new file, then the document that it replaced). The later lookup counts, and the earlier name is
 /// looked at again: it is free by now, or another file has it.
 final class Listings: Sendable {
     static let pageSize = 500
@@ -17,7 +17,7 @@ final class Listings: Sendable {
     /// A folder that keeps changing is read again so many times.
     private static let mostRounds = 3
     /// The most names of a folder that are looked at again.
-    private static let mostLooksAgain = 10_000
+    private static let mostRechecks = 10_000
 
     private struct Listing {
         let folder: ItemIdentifier
@@ -26,7 +26,7 @@ final class Listings: Sendable {
         var next = 0
         /// The name under which each item was last seen.
         var seen: [ItemIdentifier: [UInt8]] = [:]
-        var looksAgain = 0
+        var rechecks = 0
         /// Whether a name had vanished at its turn: the file may have been renamed to a name that was not read.
         var hasLost = false
         var round = 0
@@ -53,7 +53,7 @@ final class Listings: Sendable {
         let end = min(listing.next + Self.pageSize, listing.names.count)
         var items: [Item] = []
         for name in listing.names[listing.next..<end] {
-            try look(at: name, in: folder, of: store, &listing, &items)
+            try add(name, in: folder, of: store, &listing, &items)
         }
         listing.next = end
         if end == listing.names.count, listing.hasLost, listing.round < Self.mostRounds {
@@ -72,17 +72,17 @@ final class Listings: Sendable {
         return ItemPage(items: [], leftOut: names.map { LeftOutItem(filename: Filename(bytes: $0), reason: reason) })
     }
 
-    private func look(
-        at name: [UInt8], in folder: Folder, of store: Store, _ listing: inout Listing, _ items: inout [Item]
+    private func add(
+        _ name: [UInt8], in folder: Folder, of store: Store, _ listing: inout Listing, _ items: inout [Item]
     ) throws(FileProviderError) {
-        // The name, and the item that it had at an earlier look.
+        // The name, and the item that it had at an earlier lookup.
         var waiting: [(name: [UInt8], had: ItemIdentifier?)] = [(name, nil)]
         while let (name, had) = waiting.popLast() {
-            store.seams.beforeLook?(name)
-            let entry = try store.look(at: name, in: folder)
+            store.seams.beforeLookup?(name)
+            let entry = try store.lookUp(name, in: folder)
             // One file may have two names (a folder that is mounted twice): nothing new.
             if let had, entry?.identifier == had { continue }
-            // Earlier pages have been sent; later looks count.
+            // Earlier pages have been sent; later lookups count.
             if had != nil { items.removeAll { $0.filename.bytes == name } }
             guard let entry else {
                 listing.hasLost = true
@@ -90,8 +90,8 @@ final class Listings: Sendable {
             }
             items.append(entry.item)
             let earlier = listing.seen.updateValue(name, forKey: entry.identifier)
-            if let earlier, earlier != name, listing.looksAgain < Self.mostLooksAgain {
-                listing.looksAgain += 1
+            if let earlier, earlier != name, listing.rechecks < Self.mostRechecks {
+                listing.rechecks += 1
                 waiting.append((earlier, entry.identifier))
             }
         }

@@ -28,7 +28,7 @@ struct Seams: Sendable {
     /// Called on the watcher's thread, before it reads events.
     var beforeEvents: (@Sendable () -> Void)?
     /// Called before each name of a listing is looked at.
-    var beforeLook: (@Sendable (_ name: [UInt8]) -> Void)?
+    var beforeLookup: (@Sendable (_ name: [UInt8]) -> Void)?
     /// Called before a document of which only the change time has changed is compared.
     var beforeComparing: (@Sendable (_ name: [UInt8]) -> Void)?
     /// Called after a folder is made, before it is opened.

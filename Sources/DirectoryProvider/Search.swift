@@ -32,9 +32,9 @@ actor Search {
         waiting = nil
         let began = ContinuousClock.now
         let outcome = await walk()
-        let took = ContinuousClock.now - began
+        let duration = ContinuousClock.now - began
         // Walks take at most a tenth of the time, but no caller waits longer than this.
-        earliest = .now + min(took * 9, .seconds(10))
+        earliest = .now + min(duration * 9, .seconds(10))
         return outcome
     }
 }

@@ -16,19 +16,19 @@ final class Sightings: Sendable {
         /// A hash of all else that changes the change time: place, owner, mode, attributes.
         var dress: Int
         /// The time at which its contents were found to differ, with the same size and date.
-        var doubt: Timestamp?
+        var racySince: Timestamp?
         /// The digest of its contents; nil: they were not read completely.
         var digest: ContentDigest?
-        /// The number of the look: a look that began earlier may be older. 0: in an earlier run.
-        var look: UInt64
+        /// The number of the lookup: a lookup that began earlier may be older. 0: in an earlier run.
+        var lookup: UInt64
 
-        var contents: Contents { Contents(doubt: doubt, digest: digest) }
+        var contents: Contents { Contents(racySince: racySince, digest: digest) }
     }
 
     /// Properties of a document's contents besides size and date.
     struct Contents {
         /// The time since which they differ from earlier ones of the same inode, size and date; nil: they do not.
-        var doubt: Timestamp?
+        var racySince: Timestamp?
         var digest: ContentDigest?
     }
 
@@ -59,7 +59,7 @@ final class Sightings: Sendable {
         var known: Set<ItemIdentifier> = []
         /// Whether each file is the item that it claims to be.
         var claims: [Claim: Bool] = [:]
-        /// Places where programs wrote, or closed after writing, since the last look.
+        /// Places where programs wrote, or closed after writing, since the last lookup.
         var written: Set<Place> = []
     }
 
@@ -72,7 +72,7 @@ final class Sightings: Sendable {
     }
 
     private let state = Mutex(State())
-    private let looks = Atomic<UInt64>(1)
+    private let lookups = Atomic<UInt64>(1)
     private let domain = Mutex<(any FileProviderDomain)?>(nil)
     private let user: UInt32
     private let index: StoreIndex
@@ -87,7 +87,7 @@ final class Sightings: Sendable {
     func serve(_ domain: (any FileProviderDomain)?) { self.domain.withLock { $0 = domain } }
 
     /// Called before a file is looked at.
-    func beginLook() -> UInt64 { looks.add(1, ordering: .relaxed).newValue }
+    func beginLookup() -> UInt64 { lookups.add(1, ordering: .relaxed).newValue }
 
     // MARK: Contents
 
@@ -114,7 +114,9 @@ final class Sightings: Sendable {
     /// The digest of contents that were read or written here: those of the item at `version`.
     func note(_ digest: ContentDigest, of identifier: ItemIdentifier, at version: ContentVersion) {
         state.withLock { state in
-            guard let seen = state.seen[identifier], seen.body.version(doubt: seen.doubt) == version else { return }
+            guard let seen = state.seen[identifier], seen.body.version(racySince: seen.racySince) == version else {
+                return
+            }
             state.seen[identifier]?.digest = digest
         }
     }
@@ -260,23 +262,23 @@ extension Sightings.State {
             now.digest = expected[now.body]
             return remember(now, as: identifier)
         }
-        if before.look > now.look {
-            // A later look saw more.
+        if before.lookup > now.lookup {
+            // A later lookup saw more.
             if wasWritten { written.insert(place) }
             return .known(before.body == now.body ? before.contents : Sightings.Contents())
         }
-        (now.doubt, now.digest) = (before.doubt, before.digest)
+        (now.racySince, now.digest) = (before.racySince, before.digest)
         if before.body != now.body {
             now.advance(from: before)
             now.digest = expected[now.body]
         } else if before.changed != now.changed, now.body.size > 0 {
             let isExplained = before.dress != now.dress && !wasWritten
             // (A change before this run was not watched.)
-            if let digest = before.digest, !isExplained || before.look == 0 {
+            if let digest = before.digest, !isExplained || before.lookup == 0 {
                 guard let compared else { return .comparing(digest) }
-                if compared != (digest, true) { now.becomesDoubtful() }
+                if compared != (digest, true) { now.becomesRacy() }
             } else if !isExplained {
-                now.becomesDoubtful()
+                now.becomesRacy()
             }
         }
         return remember(now, as: identifier)
@@ -306,22 +308,22 @@ extension Sightings.State {
 extension Sightings.Sighting {
     /// From the catalog's item; nil unless it is a document, and for one of an older Hydrant.
     fileprivate init?(_ item: KnownItem) {
-        guard !item.isFolder, let (body, doubt) = Body.parse(item.contentVersion),
+        guard !item.isFolder, let (body, racySince) = Body.parse(item.contentVersion),
             let metadata = MetadataText(item.metadataVersion)
         else { return nil }
         self.init(
             file: Identity.ofFile(body, knownAs: item.identifier), body: body, changed: metadata.changed,
-            dress: metadata.dress.hashValue, doubt: doubt, digest: metadata.digest, look: 0)
+            dress: metadata.dress.hashValue, racySince: racySince, digest: metadata.digest, lookup: 0)
     }
 
     /// Size or date differ. Unless the date advances, the contents could pass for earlier ones.
     fileprivate mutating func advance(from before: Self) {
-        guard body.isOfSameFile(as: before.body) else { return doubt = nil }
-        doubt = before.doubt == nil && before.body.modified < body.modified ? nil : changed
+        guard body.isOfSameFile(as: before.body) else { return racySince = nil }
+        racySince = before.racySince == nil && before.body.modified < body.modified ? nil : changed
     }
 
     /// The contents differ from earlier ones.
-    fileprivate mutating func becomesDoubtful() { (doubt, digest) = (changed, nil) }
+    fileprivate mutating func becomesRacy() { (racySince, digest) = (changed, nil) }
 }
 
 /// The parts of a metadata version: the change time (ctime) of the file, the digest of its contents at that time, if

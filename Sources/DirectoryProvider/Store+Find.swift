@@ -6,12 +6,12 @@ extension Store {
     /// The item, if it is at its last place, or elsewhere in the same folder. Nil: a walk is needed.
     func find(_ identifier: ItemIdentifier, depth: Int = 0) throws(FileProviderError) -> Entry? {
         guard let (folder, name) = try place(of: identifier, depth: depth) else { return nil }
-        if let entry = try look(at: name, in: folder), entry.identifier == identifier { return entry }
+        if let entry = try lookUp(name, in: folder), entry.identifier == identifier { return entry }
         // A path has only one place.
         if Identity.components(of: identifier) != nil { return nil }
         do throws(FileProviderError) {
             for name in try folder.names() {
-                if let entry = try look(at: name, in: folder), entry.identifier == identifier { return entry }
+                if let entry = try lookUp(name, in: folder), entry.identifier == identifier { return entry }
             }
         } catch {
             if !error.saysAbsent { throw error }

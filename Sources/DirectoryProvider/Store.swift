@@ -16,9 +16,9 @@ final class Store: Sendable {
     let user = geteuid()
     let watchers = Mutex<[InotifyWatcher]>([])
     /// Items whose left-out attributes were reported; limited.
-    let toldOfAttributes = Mutex<Set<ItemIdentifier>>([])
+    let reportedAttributes = Mutex<Set<ItemIdentifier>>([])
     /// Whether it was reported that some items lie too deep.
-    let hasToldDepth = Mutex(false)
+    let hasReportedDepth = Mutex(false)
     /// Whether a file system (by device) keeps user attributes; tested once for each.
     private let attributeDevices = Mutex<[UInt64: Bool]>([:])
 

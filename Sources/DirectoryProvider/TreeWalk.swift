@@ -48,9 +48,9 @@ extension Store {
     /// Whether the items of this folder are shown.
     func mayHoldItems(_ folder: Folder) -> Bool {
         if folder.components.count < seams.deepest { return true }
-        let isNew = hasToldDepth.withLock { told in
-            defer { told = true }
-            return !told
+        let isNew = hasReportedDepth.withLock { reported in
+            defer { reported = true }
+            return !reported
         }
         if isNew {
             logger.warning(
@@ -81,7 +81,7 @@ extension Store {
         attempt { () throws(FileProviderError) in try walk.enter(root, (), in: self) }
         while let step = walk.next() {
             attempt { () throws(FileProviderError) in
-                guard let entry = try look(at: step.name, in: step.folder), entry.status.kind == .folder,
+                guard let entry = try lookUp(step.name, in: step.folder), entry.status.kind == .folder,
                     let folder = try open(step.name, in: step.folder)
                 else { return }
                 if seams.walkFails {

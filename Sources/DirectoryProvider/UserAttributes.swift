@@ -117,10 +117,10 @@ extension Store {
     }
 
     /// Logged once for each item.
-    func tell(leftOut names: [String], of identifier: ItemIdentifier, path: String) {
-        let isNew = toldOfAttributes.withLock { told in
-            if told.count >= 10_000 { return false }
-            return told.insert(identifier).inserted
+    func report(leftOut names: [String], of identifier: ItemIdentifier, path: String) {
+        let isNew = reportedAttributes.withLock { reported in
+            if reported.count >= 10_000 { return false }
+            return reported.insert(identifier).inserted
         }
         guard isNew, let first = names.first else { return }
         logger.warning(

@@ -78,7 +78,7 @@ extension WebDAVProvider {
                 if 400..<423 ~= outcome.status { return true }
                 throw refusal(outcome.status, name)
             }
-            let answer = try await client.look(target, [.resourceType, .contentLength, .lastModified])
+            let answer = try await client.propfind(target, [.resourceType, .contentLength, .lastModified])
             let found = answer.flatMap { target.resolve($0.href)?.components.last }
             let isKept = found == target.components.last
             if isKept {

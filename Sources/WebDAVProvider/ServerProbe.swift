@@ -26,7 +26,7 @@ final class ServerProbe: Sendable {
             if let task = running { return task }
             let task = Task { () -> Result<ServerTraits, FileProviderError> in
                 let result: Result<ServerTraits, FileProviderError>
-                do throws(FileProviderError) { result = .success(try await self.look()) } catch {
+                do throws(FileProviderError) { result = .success(try await self.probe()) } catch {
                     result = .failure(error)
                 }
                 self.known.withLock { $0 = try? result.get() }
@@ -42,9 +42,9 @@ final class ServerProbe: Sendable {
     /// From this latency on the line, and not the server, limits uploads.
     private static let far = Duration.milliseconds(15)
 
-    private func look() async throws(FileProviderError) -> ServerTraits {
+    private func probe() async throws(FileProviderError) -> ServerTraits {
         let wanted: [DAVProperty] = [.resourceType, .fileID, .resourceID]
-        guard let response = try await client.look(root, wanted) else {
+        guard let response = try await client.propfind(root, wanted) else {
             throw FileProviderError(
                 .serverUnreachable, "\(root): the server has no such folder; is the path of the URL right?")
         }
@@ -66,7 +66,8 @@ final class ServerProbe: Sendable {
             traits.hasLocks = false
             if let trash = traits.cloud?.trash {
                 do throws(FileProviderError) {
-                    traits.hasTrash = try await client.look(trash, [.resourceType, .lastModified])?.isFolder == true
+                    traits.hasTrash =
+                        try await client.propfind(trash, [.resourceType, .lastModified])?.isFolder == true
                 } catch {
                     // The server answers, but this user has no trash.
                     if error.code == .serverUnreachable || error.code == .notAuthenticated { throw error }

@@ -168,7 +168,7 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     private func search(for identifier: ItemIdentifier) async throws(FileProviderError) {
         if let attempted = places.attempted(identifier) {
             let location = try await location(of: attempted.parent, isFolder: true).appending(attempted.name.bytes)
-            let isThere = try await client.look(location) != nil
+            let isThere = try await client.propfind(location) != nil
             places.endAttempt(identifier)
             if isThere { return places.put(identifier, at: attempted) }
         }

@@ -8,7 +8,7 @@ import Testing
 /// Folders in which others rename while they are being listed.
 @Suite struct ListingTests {
     /// Names in the order in which they are looked at; acts once, before the look at the second one.
-    private final class Looks: Sendable {
+    private final class Lookups: Sendable {
         private let state = Mutex<(names: [String], act: (@Sendable ([String]) -> Void)?)>(([], nil))
 
         func act(_ body: @escaping @Sendable (_ first: String, _ second: String) -> Void) {
@@ -26,11 +26,11 @@ import Testing
         }
     }
 
-    private let looks = Looks()
+    private let lookups = Lookups()
     private let store: TestStore
 
     init() throws {
-        store = try TestStore(seams: .with { [looks] in $0.beforeLook = { looks.note($0) } })
+        store = try TestStore(seams: .with { [lookups] in $0.beforeLookup = { lookups.note($0) } })
     }
 
     /// A save by rename: the new file is met under its first name, then under the document's.
@@ -38,7 +38,7 @@ import Testing
         store.shell("for i in $(seq \(others)); do : > other$i; done; echo 1 > one; echo 2 > two; rm other1")
         let before = try await store.items()
         let names = Mutex(("", ""))
-        looks.act { [store] first, second in
+        lookups.act { [store] first, second in
             names.withLock { $0 = (first, second) }
             rename(store.path(first), store.path(second))
         }
@@ -54,7 +54,7 @@ import Testing
     @Test func exchangedNamesAreBothThere() async throws {
         store.shell("echo 1 > one; echo 2 > two; echo 3 > three")
         let before = try await store.items()
-        looks.act { [store] first, second in
+        lookups.act { [store] first, second in
             let own = store.provider.store
             try! own.renameAtomically(
                 Array(first.utf8), in: own.root, to: own.root, as: Array(second.utf8), flag: .exchange)
@@ -69,7 +69,7 @@ import Testing
     /// The first name is taken by a new file at once, as the next save does.
     @Test func theNextSaveIsThereToo() async throws {
         store.shell("echo 1 > one; echo 2 > two")
-        looks.act { [store] first, second in
+        lookups.act { [store] first, second in
             rename(store.path(first), store.path(second))
             try! store.write("next", to: first)
         }

@@ -72,7 +72,7 @@ import Testing
     @Test func aReadOnlyProviderNeedNotDoMoreThanLook() async throws {
         let store = InMemoryProvider(pageSize: 3)
         try StoreToRead.fill(store)
-        let report = try await ConformanceSuite.check(LookingProvider(base: store))
+        let report = try await ConformanceSuite.check(MinimalProvider(base: store))
         let passed = Set(report.results.filter { $0.outcome == .passed }.map(\.rule.number))
         #expect(passed == Set([101, 110] + Array(1001...1019)), "\(report)")
     }
@@ -129,7 +129,7 @@ enum StoreToRead {
 }
 
 /// Looks and downloads; the SDK refuses the rest for it.
-private struct LookingProvider: ReadOnlyFileProvider {
+private struct MinimalProvider: ReadOnlyFileProvider {
     let base: InMemoryProvider
 
     func providePlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    private func look() async throws { _ = try await faulty.providePlaceholder(for: item.identifier) }
+    private func readPlaceholder() async throws { _ = try await faulty.providePlaceholder(for: item.identifier) }
 
     @Test func nextCallsFailThenAllIsWell() async throws {
         plan.fail(.providePlaceholder, times: 2, with: .busy)
@@ -36,10 +36,10 @@ import Testing
         #expect(plan.remainingFaults(for: .providePlaceholder) == 3)
         // Another hook is not meant.
         _ = try await faulty.enumerateItems(in: .rootContainer, startingAt: nil)
-        #expect(await code(of: look) == .busy)
-        #expect(await code(of: look) == .busy)
-        #expect(await code(of: look) == .notAuthenticated)
-        #expect(await code(of: look) == nil)
+        #expect(await code(of: readPlaceholder) == .busy)
+        #expect(await code(of: readPlaceholder) == .busy)
+        #expect(await code(of: readPlaceholder) == .notAuthenticated)
+        #expect(await code(of: readPlaceholder) == nil)
         #expect(plan.attempts(of: .providePlaceholder) == 4)
         #expect(store.calls(of: .providePlaceholder).count == 1, "the store was not asked for the others")
     }
@@ -47,11 +47,11 @@ import Testing
     @Test func latency() async throws {
         plan.latency = .milliseconds(100)
         let began = ContinuousClock.now
-        try await look()
+        try await readPlaceholder()
         #expect(ContinuousClock.now - began >= .milliseconds(100))
         // A wait that is cancelled ends.
         plan.latency = .seconds(3600)
-        let task = Task { await code(of: look) }
+        let task = Task { await code(of: readPlaceholder) }
         task.cancel()
         #expect(await task.value == .cancelled)
     }
@@ -89,14 +89,14 @@ import Testing
     @Test func hangHonoursCancellation() async throws {
         let gate = Gate()
         plan.inject(.hang(gate), into: .providePlaceholder, times: 2)
-        let task = Task { await code(of: look) }
+        let task = Task { await code(of: readPlaceholder) }
         await gate.waitForArrivals()
         task.cancel()
         #expect(await task.value == .cancelled)
         // Cancelled before it came to the gate.
         let early = Task { () -> FileProviderError.Code? in
             withUnsafeCurrentTask { $0?.cancel() }
-            return await code(of: look)
+            return await code(of: readPlaceholder)
         }
         #expect(await early.value == .cancelled)
         #expect(gate.waitingCount == 0)
@@ -141,11 +141,11 @@ import Testing
         plan.latency = .seconds(3600)
         plan.isOffline = true
         plan.fail(.providePlaceholder, with: .busy)
-        #expect(await code(of: look) == .serverUnreachable)
+        #expect(await code(of: readPlaceholder) == .serverUnreachable)
         #expect(store.calls.isEmpty)
         #expect(plan.remainingFaults(for: .providePlaceholder) == 1)
         plan.clear()
-        try await look()
+        try await readPlaceholder()
         #expect(plan.attempts(of: .providePlaceholder) == 2)
     }
 

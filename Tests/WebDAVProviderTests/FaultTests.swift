@@ -52,7 +52,7 @@ struct FaultTests {
         var read: Outcome
         /// Of a download, where it comes each time; nil: the same.
         var lasting: Outcome?
-        var look: Outcome
+        var listing: Outcome
         var write: Outcome
         /// Seconds. Short where it has to pass; a busy machine lets others wait as well.
         var idleTimeout: Double { if case .hang = fault { 4 } else { 30 } }
@@ -67,77 +67,80 @@ struct FaultTests {
     private static let page = "<!DOCTYPE html><html><body>Welcome to our hotel</body></html>"
     static let rows: [Row] = [
         Row(
-            name: "reset", fault: .reset, read: .done, lasting: .fails(.serverUnreachable), look: .done, write: .done),
-        Row(name: "cut in the middle", fault: .cut(600), read: .done, look: .fails(.serverUnreachable), write: .done),
+            name: "reset", fault: .reset, read: .done, lasting: .fails(.serverUnreachable), listing: .done, write: .done
+        ),
         Row(
-            name: "hang", fault: .hang(12), read: .fails(.serverUnreachable), look: .fails(.serverUnreachable),
+            name: "cut in the middle", fault: .cut(600), read: .done, listing: .fails(.serverUnreachable), write: .done),
+        Row(
+            name: "hang", fault: .hang(12), read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable),
             write: .fails(.serverUnreachable)),
-        Row(name: "slow drip", fault: .drip(400_000), read: .done, look: .done, write: .done),
+        Row(name: "slow drip", fault: .drip(400_000), read: .done, listing: .done, write: .done),
         Row(
             name: "Content-Length too large", fault: .rewrite("Content-Length: ", "Content-Length: 9"), read: .done,
-            look: .fails(.serverUnreachable), write: .done),
+            listing: .fails(.serverUnreachable), write: .done),
         Row(
             name: "401", fault: answer("401 Unauthorized"), times: 9, read: .fails(.notAuthenticated),
-            look: .fails(.notAuthenticated), write: .fails(.notAuthenticated)),
+            listing: .fails(.notAuthenticated), write: .fails(.notAuthenticated)),
         Row(
             name: "403", fault: answer("403 Forbidden"), read: .fails(.permissionDenied),
-            look: .fails(.permissionDenied), write: .fails(.permissionDenied)),
+            listing: .fails(.permissionDenied), write: .fails(.permissionDenied)),
         Row(
-            name: "404", fault: answer("404 Not Found"), times: 9, read: .fails(.noSuchItem), look: .fails(.noSuchItem),
+            name: "404", fault: answer("404 Not Found"), times: 9, read: .fails(.noSuchItem),
+            listing: .fails(.noSuchItem),
             write: .fails(.cannotSynchronize)),
         Row(
             name: "405", fault: answer("405 Method Not Allowed"), read: .fails(.unsupported),
-            look: .fails(.cannotSynchronize), write: .fails(.unsupported)),
+            listing: .fails(.cannotSynchronize), write: .fails(.unsupported)),
         Row(
             name: "409", fault: answer("409 Conflict"), read: .done, lasting: .fails(.cannotSynchronize),
-            look: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
+            listing: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
         Row(
             name: "412 once", fault: answer("412 Precondition Failed"), read: .done,
             lasting: .fails(.cannotSynchronize),
-            look: .fails(.cannotSynchronize), write: .done),
+            listing: .fails(.cannotSynchronize), write: .done),
         Row(
             name: "413", fault: answer("413 Content Too Large"), read: .fails(.insufficientQuota),
-            look: .fails(.insufficientQuota), write: .fails(.insufficientQuota)),
+            listing: .fails(.insufficientQuota), write: .fails(.insufficientQuota)),
         Row(
             name: "416", fault: answer("416 Range Not Satisfiable"), read: .done, lasting: .fails(.cannotSynchronize),
-            look: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
+            listing: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
         Row(
-            name: "423", fault: answer("423 Locked"), read: .done, lasting: .fails(.busy), look: .fails(.busy),
+            name: "423", fault: answer("423 Locked"), read: .done, lasting: .fails(.busy), listing: .fails(.busy),
             write: .fails(.busy)),
         Row(
             name: "429 with Retry-After", fault: answer("429 Too Many Requests", ["Retry-After: 1"]),
-            read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
+            read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
             name: "503 with Retry-After", fault: answer("503 Service Unavailable", ["Retry-After: 1"]),
-            read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
+            read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
             name: "500", fault: answer("500 Internal Server Error"), read: .done, lasting: .fails(.cannotSynchronize),
-            look: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
+            listing: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
         Row(
             name: "502", fault: answer("502 Bad Gateway"), read: .fails(.serverUnreachable),
-            look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
+            listing: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
             name: "507", fault: answer("507 Insufficient Storage"), read: .fails(.insufficientQuota),
-            look: .fails(.insufficientQuota), write: .fails(.insufficientQuota)),
+            listing: .fails(.insufficientQuota), write: .fails(.insufficientQuota)),
         Row(
             name: "a redirection to another host", fault: answer("302 Found", ["Location: http://elsewhere.invalid/"]),
-            read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
+            read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
             name: "a login page", fault: answer("200 OK", ["Content-Type: text/html"], page),
-            read: .fails(.serverUnreachable), look: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
+            read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable), write: .fails(.serverUnreachable)),
         Row(
             name: "a gzip'd body that is none", fault: answer("200 OK", ["Content-Encoding: gzip"], "plain"),
-            read: .done, lasting: .fails(.cannotSynchronize), look: .fails(.serverUnreachable),
+            read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.serverUnreachable),
             write: .fails(.cannotSynchronize)),
         Row(
             name: "an XML bomb",
             fault: answer(
                 "207 Multi-Status", ["Content-Type: application/xml"], "<!DOCTYPE x [<!ENTITY a \"a\">]><x>&a;</x>"),
-            read: .done, lasting: .fails(.cannotSynchronize), look: .fails(.cannotSynchronize),
+            read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
             write: .fails(.cannotSynchronize)),
         Row(
             name: "something outside of the folder is listed", fault: .rewrite("/dav/doc", "/etc/pwd"), read: .done,
-            look: .done, write: .done),
+            listing: .done, write: .done),
     ]
 
     private static let old = noise(200_000, seed: 1)
@@ -191,7 +194,7 @@ struct FaultTests {
         let begin = try #require(found.range(of: "<!-- faults -->\n"))
         let end = try #require(found.range(of: "<!-- end of the faults -->\n"))
         let lines = Self.rows.map {
-            "| \($0.name) | \($0.read.reader) | \(($0.lasting ?? $0.read).reader) | \($0.look.reader) | "
+            "| \($0.name) | \($0.read.reader) | \(($0.lasting ?? $0.read).reader) | \($0.listing.reader) | "
                 + "\($0.write.writer) |\n"
         }
         let right =
@@ -302,7 +305,7 @@ struct FaultTests {
                 if case .rewrite = row.fault { return }
                 if items != [test.item] { throw FileProviderError(.cancelled, "\(items)") }
             }
-            #expect(outcome == row.look, "\(text)")
+            #expect(outcome == row.listing, "\(text)")
             // It has passed.
             test.proxy.clear()
             if outcome == .fails(.notAuthenticated) { test.provider.credentialMayHaveChanged() }
@@ -405,7 +408,7 @@ struct FaultTests {
 /// Faults that are no answers of a server's.
 @Suite("WebDAV: certificates, redirections, clocks", .timeLimit(.minutes(10)))
 struct TrustTests {
-    private static func look(_ provider: WebDAVProvider) async -> FileProviderError? {
+    private static func listingError(_ provider: WebDAVProvider) async -> FileProviderError? {
         do throws(FileProviderError) {
             _ = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
             return nil
@@ -418,7 +421,7 @@ struct TrustTests {
             let provider = try WebDAVProvider(
                 root: root, credentials: FixedCredential(server.credential),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            let error = await Self.look(provider)
+            let error = await Self.listingError(provider)
             #expect(
                 error?.code == .serverUnreachable && error?.message.contains("certificate") == true, "\(error as Any)")
             await provider.invalidate()
@@ -429,7 +432,7 @@ struct TrustTests {
         try await withServer(.apache, .usual) { server in
             // 127.0.0.2 is not in it.
             let provider = try server.provider(at: "https://127.0.0.2:\(server.port)/dav/")
-            let error = await Self.look(provider)
+            let error = await Self.listingError(provider)
             #expect(error?.code == .serverUnreachable, "\(error as Any)")
             await provider.invalidate()
         }
@@ -440,7 +443,7 @@ struct TrustTests {
         options.directives = ["Redirect 302 http://localhost:9/dav/"]
         try await withServer(.apache, options) { server in
             let provider = try server.provider()
-            let error = await Self.look(provider)
+            let error = await Self.listingError(provider)
             #expect(error?.code == .serverUnreachable && error?.message.contains("http://") == true, "\(error as Any)")
             await provider.invalidate()
         }

@@ -48,7 +48,7 @@ struct HostileServerTests {
         }
     }
 
-    private static func look(_ provider: WebDAVProvider) async -> FileProviderError? {
+    private static func listingError(_ provider: WebDAVProvider) async -> FileProviderError? {
         do throws(FileProviderError) {
             _ = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
             return nil
@@ -61,10 +61,10 @@ struct HostileServerTests {
         try await Self.withProxy({ $0.mostEntries = 1_000 }) { proxy, provider in
             let again = Self.document("/dav/x", size: Self.size("1"))
             proxy.inject(.endless(Self.head + "\r\n" + Self.start + Self.folder, again: again), into: "PROPFIND")
-            let error = await Self.look(provider)
+            let error = await Self.listingError(provider)
             #expect(error?.code == .cannotSynchronize, "\(error as Any)")
             #expect(error?.message.contains("more than 1000 entries") == true, "\(error as Any)")
-            #expect(await Self.look(provider) == nil)
+            #expect(await Self.listingError(provider) == nil)
         }
     }
 
@@ -74,7 +74,7 @@ struct HostileServerTests {
             let open = "<D:response><D:href>/dav/x</D:href><D:propstat><D:prop>"
             let beginning = Self.head + "\r\n" + Self.start + Self.folder + open
             proxy.inject(.endless(beginning, again: "<D:getetag>x</D:getetag>"), into: "PROPFIND")
-            let error = await Self.look(provider)
+            let error = await Self.listingError(provider)
             #expect(error?.code == .cannotSynchronize, "\(error as Any)")
             #expect(error?.message.contains("no entry ends within 256 KiB") == true, "\(error as Any)")
         }
@@ -85,7 +85,7 @@ struct HostileServerTests {
         try await Self.withProxy({ $0.http.listingTimeout = 1 }) { proxy, provider in
             proxy.inject(
                 .endless(Self.head + "\r\n" + Self.start + Self.folder, again: again, pause: 20), into: "PROPFIND")
-            let error = await Self.look(provider)
+            let error = await Self.listingError(provider)
             #expect(error?.code == .cannotSynchronize, "\(error as Any)")
             #expect(error?.message.contains("did not end within") == true, "\(error as Any)")
         }
@@ -112,7 +112,7 @@ struct HostileServerTests {
             let body = String(decoding: bytes, as: UTF8.self)
             let gzip = "Content-Encoding: gzip\r\nContent-Length: \(body.utf8.count)\r\n\r\n"
             proxy.inject(.reply(Self.head + gzip + body), into: "PROPFIND")
-            let error = await Self.look(provider)
+            let error = await Self.listingError(provider)
             #expect(error?.code == .cannotSynchronize, "\(error as Any)")
             #expect(error?.message.contains("compressed (gzip)") == true, "\(error as Any)")
 
@@ -205,15 +205,15 @@ struct HostileServerTests {
     @Test("an unusable listing is not a missing folder, and the error says why") func unusable() async throws {
         try await Self.withProxy { proxy, provider in
             proxy.inject(Self.answer(Self.document("/remote/good", size: Self.size("4"))), into: "PROPFIND")
-            var error = await Self.look(provider)
+            var error = await Self.listingError(provider)
             #expect(error?.code == .cannotSynchronize, "\(error as Any)")
             #expect(error?.message.contains("another address (“/remote/good”)") == true, "\(error as Any)")
             proxy.inject(Self.answer(), into: "PROPFIND")
-            error = await Self.look(provider)
+            error = await Self.listingError(provider)
             #expect(error?.code == .cannotSynchronize, "\(error as Any)")
 
             proxy.inject(.reply("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"), into: "PROPFIND", times: 9)
-            error = await Self.look(provider)
+            error = await Self.listingError(provider)
             #expect(error?.code == .noSuchItem, "\(error as Any)")
             #expect(error?.message.contains("the server no longer has this folder") == true, "\(error as Any)")
         }

@@ -33,7 +33,7 @@ import WebDAVHarness
         return Dictionary(uniqueKeysWithValues: items.map { ($0.filename.string, $0.version) })
     }
 
-    private func looks(_ proxy: FaultProxy, after count: Int) -> [String] {
+    private func methods(_ proxy: FaultProxy, after count: Int) -> [String] {
         proxy.requests.dropFirst(count).map { String($0.prefix { $0 != " " }) }.sorted()
     }
 
@@ -43,7 +43,7 @@ import WebDAVHarness
             #expect(before.keys.sorted() == ["a.vcf", "b.vcf", "c.vcf"])
             var count = proxy.requests.count
             #expect(try await list(provider) == before)
-            #expect(looks(proxy, after: count) == ["REPORT"])
+            #expect(methods(proxy, after: count) == ["REPORT"])
             let store = Seeding(server.root)
             try RealFileSystem(root: server.root).unlink("a.vcf")
             try store.file("b.vcf", card("b changed"))
@@ -53,11 +53,11 @@ import WebDAVHarness
             #expect(after.keys.sorted() == ["b.vcf", "c.vcf", "new.vcf"])
             #expect(after["b.vcf"] != before["b.vcf"] && after["c.vcf"] == before["c.vcf"])
             // Of the one that is gone as well: it may be there again by now.
-            #expect(looks(proxy, after: count) == ["PROPFIND", "PROPFIND", "PROPFIND", "REPORT"])
+            #expect(methods(proxy, after: count) == ["PROPFIND", "PROPFIND", "PROPFIND", "REPORT"])
             // From the new token on.
             count = proxy.requests.count
             #expect(try await list(provider) == after)
-            #expect(looks(proxy, after: count) == ["REPORT"])
+            #expect(methods(proxy, after: count) == ["REPORT"])
         }
     }
 
@@ -67,7 +67,7 @@ import WebDAVHarness
             for number in 0..<40 { try Seeding(server.root).file("n\(number).vcf", card("n\(number)")) }
             let count = proxy.requests.count
             #expect(try await list(provider).count == 41)
-            #expect(looks(proxy, after: count) == ["PROPFIND", "REPORT"])
+            #expect(methods(proxy, after: count) == ["PROPFIND", "REPORT"])
         }
     }
 
@@ -78,7 +78,7 @@ import WebDAVHarness
             try RealFileSystem(root: server.root).unlink("a.vcf")
             let count = proxy.requests.count
             #expect(try await list(provider).keys.sorted() == ["b.vcf"])
-            #expect(looks(proxy, after: count) == ["PROPFIND", "REPORT"])
+            #expect(methods(proxy, after: count) == ["PROPFIND", "REPORT"])
         }
     }
 

@@ -53,7 +53,7 @@ public struct BrokenProvider: Sendable, CustomStringConvertible, Identifiable {
 
     /// All of them, by the number of the rule.
     public static let all: [BrokenProvider] = [
-        lookers, downloaders, creators, changers, movers, deleters, namers, jugglers, metadataKeepers, attributeKeepers,
+        listers, downloaders, creators, changers, movers, deleters, namers, jugglers, metadataKeepers, attributeKeepers,
         walkers, readers, refusers, historians, allowers, copiers, trashers, painters, accountants,
         guides, finders,
     ].flatMap { (group: [BrokenProvider]) -> [BrokenProvider] in group }

@@ -40,11 +40,11 @@ extension BrokenProvider {
             }
         },
         BrokenProvider(1105, "Each change is returned only once, to any client.") {
-            let told = Memo<Set<String>>([])
+            let returned = Memo<Set<String>>([])
             $0.changes = { base, anchor async throws(FileProviderError) in
                 var page = try await base.enumerateChanges(from: anchor)
                 page.updated = page.updated.filter { item in
-                    told { $0.insert("\(item.identifier) \(item.version)").inserted }
+                    returned { $0.insert("\(item.identifier) \(item.version)").inserted }
                 }
                 return page
             }

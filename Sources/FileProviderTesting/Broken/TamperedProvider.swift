@@ -17,7 +17,7 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     var isReadOnly: Bool { base.isReadOnly }
 
     func providePlaceholder(for identifier: ItemIdentifier) async throws(Failure) -> Item {
-        try await tell { () async throws(Failure) in
+        try await answering { () async throws(Failure) in
             if let placeholder = tampering.placeholder { return try await placeholder(base, identifier) }
             return try await base.providePlaceholder(for: identifier)
         }
@@ -30,7 +30,7 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
         } else {
             result = try await base.enumerateItems(in: folder, startingAt: page)
         }
-        result.items = result.items.map(told)
+        result.items = result.items.map(tampered)
         return result
     }
 
@@ -48,7 +48,7 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     func itemChanged(
         _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(Failure) -> Item {
-        try await tell { () async throws(Failure) in
+        try await answering { () async throws(Failure) in
             if let change = tampering.change {
                 return try await change(base, identifier, contents, metadata, baseVersion)
             }
@@ -63,7 +63,7 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     }
 
     func createItem(_ template: ItemTemplate, contents: (any ContentSource)?) async throws(Failure) -> Item {
-        try await tell { () async throws(Failure) in
+        try await answering { () async throws(Failure) in
             if let create = tampering.create { return try await create(base, template, contents) }
             return try await base.createItem(template, contents: contents)
         }
@@ -72,7 +72,7 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     func moveItem(
         _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename, baseVersion: ItemVersion
     ) async throws(Failure) -> Item {
-        try await tell { () async throws(Failure) in
+        try await answering { () async throws(Failure) in
             if let move = tampering.move { return try await move(base, identifier, folder, filename, baseVersion) }
             return try await base.moveItem(identifier, to: folder, as: filename, baseVersion: baseVersion)
         }
@@ -88,7 +88,7 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     func updateMetadata(
         _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(Failure) -> Item {
-        try await tell { () async throws(Failure) in
+        try await answering { () async throws(Failure) in
             if let update = tampering.update { return try await update(base, identifier, metadata, baseVersion) }
             return try await base.updateMetadata(identifier, to: metadata, baseVersion: baseVersion)
         }
@@ -108,14 +108,14 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
         } else {
             page = try await base.enumerateChanges(from: anchor)
         }
-        page.updated = page.updated.map(told)
+        page.updated = page.updated.map(tampered)
         return page
     }
 
     func copyItem(
         _ identifier: ItemIdentifier, version: ContentVersion, as template: ItemTemplate
     ) async throws(Failure) -> Item {
-        try await tell { () async throws(Failure) in
+        try await answering { () async throws(Failure) in
             if let copy = tampering.copy { return try await copy(base, identifier, version, template) }
             return try await base.copyItem(identifier, version: version, as: template)
         }
@@ -170,19 +170,19 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
 
     // MARK: Items in answers
 
-    private func told(_ item: Item) -> Item { tampering.item?(item) ?? item }
+    private func tampered(_ item: Item) -> Item { tampering.item?(item) ?? item }
 
-    private func tell(_ body: () async throws(Failure) -> Item) async throws(Failure) -> Item {
-        do throws(Failure) { return told(try await body()) } catch { throw told(error) }
+    private func answering(_ body: () async throws(Failure) -> Item) async throws(Failure) -> Item {
+        do throws(Failure) { return tampered(try await body()) } catch { throw tampered(error) }
     }
 
     private func pass(_ body: () async throws(Failure) -> Void) async throws(Failure) {
-        do throws(Failure) { try await body() } catch { throw told(error) }
+        do throws(Failure) { try await body() } catch { throw tampered(error) }
     }
 
-    private func told(_ error: Failure) -> Failure {
+    private func tampered(_ error: Failure) -> Failure {
         var error = error
-        error.item = error.item.map(told)
+        error.item = error.item.map(tampered)
         return error
     }
 }

@@ -20,7 +20,7 @@ public import FileProvider
 public struct ConformanceSuite: Sendable {
     /// All rules, by number.
     public static let rules: [ConformanceRule] = [
-        lookingRules, downloadRules, creationRules, changeRules, moveRules, deletionRules, nameRules,
+        listingRules, downloadRules, creationRules, changeRules, moveRules, deletionRules, nameRules,
         concurrencyRules, metadataRules, attributeRules, walkRules, readingRules, refusalRules, anchorRules,
         capabilityRules, copyRules, trashRules, thumbnailRules, quotaRules, domainRules,
         searchRules,
@@ -86,10 +86,10 @@ public struct ConformanceSuite: Sendable {
             report.results = rules.map { .init(rule: $0, outcome: outcome) }
             return report
         }
-        let looking = rules.filter { $0.place == .store }
-        if !looking.isEmpty {
+        let reading = rules.filter { $0.place == .store }
+        if !reading.isEmpty {
             let context = await surveyed()
-            for rule in looking { outcomes[rule.number] = await run(rule, in: context) }
+            for rule in reading { outcomes[rule.number] = await run(rule, in: context) }
         }
         var report = ConformanceReport()
         let writing = rules.filter { $0.place == .ownFolder }

@@ -53,36 +53,36 @@ struct ListingRecognition {
         defer { self.known = known }
         for name in leftOut { if let index = known.byName[name] { known.isSeen[index] = true } }
         let identifiers = recognition.identified(entries) { name in known.byName[name].map { known.items[$0] } }
-        var told: [Identified] = []
+        var identified: [Identified] = []
         for entry in entries {
             let index = known.byName[entry.name]
             if let identifier = identifiers[entry.name] {
                 if let index, known.items[index].identifier == identifier {
                     if !recognition.isChanged(entry, known.items[index]) {
                         known.isSeen[index] = true
-                        told.append((entry, identifier))
+                        identified.append((entry, identifier))
                         continue
                     }
                 } else if known.items.isEmpty {
                     others.insert(identifier)
-                    told.append((entry, identifier))
+                    identified.append((entry, identifier))
                     continue
                 }
             }
             if recognition.likeness(entry) != nil { sought += 1 }
             waiting.append(entry)
         }
-        guard known.items.isEmpty, !waiting.isEmpty else { return told }
+        guard known.items.isEmpty, !waiting.isEmpty else { return identified }
         let recognition = recognition
         // A folder of which nothing is known misses nothing: its items can only have come from another folder.
         if sought > Recognition.mostSought {
-            told += try await recognition.fresh(waiting)
+            identified += try await recognition.fresh(waiting)
             waiting = []
         } else if waiting.count > Self.mostWaiting {
-            told += try await recognition.fresh(waiting.filter { recognition.likeness($0) == nil })
+            identified += try await recognition.fresh(waiting.filter { recognition.likeness($0) == nil })
             waiting.removeAll { recognition.likeness($0) == nil }
         }
-        return told
+        return identified
     }
 
     /// The listing has ended.

@@ -199,7 +199,7 @@ struct Recognition {
             guard entries.count == 1, let items = known[like], items.count == 1 else { continue }
             // It may be a copy: then the original still exists.
             let old = try await provider.location(of: items[0].identifier)
-            if try await provider.client.look(old) == nil { identifiers[entries[0].name] = items[0].identifier }
+            if try await provider.client.propfind(old) == nil { identifiers[entries[0].name] = items[0].identifier }
         }
         return identifiers
     }
@@ -207,7 +207,7 @@ struct Recognition {
     // MARK: New items
 
     func fresh(_ new: [Listing.Entry]) async throws(FileProviderError) -> [ListingRecognition.Identified] {
-        var told: [ListingRecognition.Identified] = []
+        var result: [ListingRecognition.Identified] = []
         var open = new
         var number = 1
         while !open.isEmpty, number < 1_000 {
@@ -222,13 +222,13 @@ struct Recognition {
                 if isElsewhere || taken[identifier].map({ !isItself(entry, $0) }) ?? false {
                     next.append(entry)
                 } else {
-                    told.append((entry, identifier))
+                    result.append((entry, identifier))
                 }
             }
             open = next
             number += 1
         }
-        return told
+        return result
     }
 
     /// The catalog got it since the listing began: an earlier part of the listing had the same name.

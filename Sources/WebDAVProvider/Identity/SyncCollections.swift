@@ -65,7 +65,7 @@ extension Listing {
 extension WebDAVProvider {
     /// Changed entries are looked at one by one, as servers differ in how much of an entry they report. Beyond so many,
     /// the whole folder is listed.
-    private static let mostLooks = 32
+    private static let mostChanges = 32
 
     /// The listing of a folder from its last listing and the changes since; nil: it must be listed completely.
     func readChanges(in folder: HTTPLocation) async throws(FileProviderError) -> Listing? {
@@ -110,13 +110,13 @@ extension WebDAVProvider {
                     }
                     // 507 for the folder itself: there are more changes than the server reports at a time.
                     if let name = below.first {
-                        if names.count <= Self.mostLooks { names.insert(Filename(bytes: name)) }
+                        if names.count <= Self.mostChanges { names.insert(Filename(bytes: name)) }
                     } else {
                         isWhole = isWhole && response.status == nil
                     }
                 }
             }
-            guard let newToken, !newToken.isEmpty, isWhole, names.count <= Self.mostLooks else { return nil }
+            guard let newToken, !newToken.isEmpty, isWhole, names.count <= Self.mostChanges else { return nil }
             return (names, newToken)
         }
     }

@@ -93,33 +93,35 @@ extension WebDAVProvider {
     private func page(
         of part: Listing, in folder: ItemIdentifier, _ recognition: inout ListingRecognition
     ) async throws(FileProviderError) -> ItemPage {
-        var told: [ListingRecognition.Identified] = []
+        var identified: [ListingRecognition.Identified] = []
         var unnamed: [Listing.Entry] = []
         for entry in part.entries {
             if let identifier = entry.resource.identifier {
-                told.append((entry, ItemIdentifier(identifier)))
+                identified.append((entry, ItemIdentifier(identifier)))
             } else {
                 unnamed.append(entry)
             }
         }
         if !unnamed.isEmpty || !part.leftOut.isEmpty {
-            told += try await recognition.take(unnamed, leftOut: part.leftOut.map(\.name))
+            identified += try await recognition.take(unnamed, leftOut: part.leftOut.map(\.name))
         }
         return ItemPage(
-            items: items(told, in: folder),
+            items: items(identified, in: folder),
             leftOut: part.leftOut.map { LeftOutItem(filename: $0.name, reason: $0.reason) })
     }
 
     /// Makes the items, and registers their places.
-    private func items(_ told: some Collection<ListingRecognition.Identified>, in folder: ItemIdentifier) -> [Item] {
+    private func items(_ identified: some Collection<ListingRecognition.Identified>, in folder: ItemIdentifier)
+        -> [Item]
+    {
         // Only places that the identifier does not tell.
         places.put(
-            told.compactMap { entry, identifier in
+            identified.compactMap { entry, identifier in
                 let place = Place(parent: folder, name: entry.name)
                 let isNatural = PathIdentifier.place(of: identifier) == place && places.place(of: identifier) == nil
                 return isNatural ? nil : (identifier, place)
             })
-        return told.map { entry, identifier in
+        return identified.map { entry, identifier in
             Self.item(identifier, Place(parent: folder, name: entry.name), entry.resource)
         }
     }

@@ -57,7 +57,7 @@ extension WebDAVProvider {
 
     /// Taken by an item of any kind.
     func isTaken(_ location: HTTPLocation) async throws(FileProviderError) -> Bool {
-        try await client.look(location.asFolder(false)) != nil
+        try await client.propfind(location.asFolder(false)) != nil
     }
 
     /// The item that was just made.
@@ -101,15 +101,15 @@ extension WebDAVProvider {
         let name = place.name.string.lowercased()
         var same: Item?
         var similar: Item?
-        func look(_ items: [Item]) {
+        func match(_ items: [Item]) {
             same = same ?? items.first { $0.filename == place.name }
             similar = similar ?? items.first { $0.filename.string.lowercased() == name }
         }
-        do throws(FileProviderError) { try await list(place.parent, look) } catch {
+        do throws(FileProviderError) { try await list(place.parent, match) } catch {
             // A server may fail because of another client's change (rclone ends its answer in the middle).
             guard error.code == .cannotSynchronize else { throw error }
             try? await Task.sleep(for: .milliseconds(200))
-            try await list(place.parent, look)
+            try await list(place.parent, match)
         }
         if let item = same {
             return FileProviderError(.filenameCollision, "“\(place.name)”: exists already", item: item)

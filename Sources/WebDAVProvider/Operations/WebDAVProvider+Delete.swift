@@ -69,7 +69,7 @@ extension WebDAVProvider {
         let aside = location.folder.appending(asideName.bytes, isFolder: true)
         let moved = try await client.move(location, to: aside)
         guard moved.isSuccess else {
-            if try await client.look(location) == nil { return nil }
+            if try await client.propfind(location) == nil { return nil }
             throw refusal(moved.status, name)
         }
         guard try await read(aside)?.isEmpty != false else {

@@ -65,7 +65,7 @@ extension WebDAVProvider {
         _ status: Int, _ identifier: ItemIdentifier, _ source: HTTPLocation, _ new: HTTPLocation, _ target: Place,
         _ folder: HTTPLocation
     ) async throws(FileProviderError) -> Item? {
-        guard try await client.look(source) != nil else { return nil }
+        guard try await client.propfind(source) != nil else { return nil }
         try await checkFolder(target.parent, folder)
         guard try await isTaken(new) else { throw refusal(status, target.name) }
         let collision = try await collision(target, new)

@@ -5,7 +5,7 @@ extension WebDAVProvider: QuotaReporting {
     /// Source: RFC 4331; Nextcloud returns -3 where there is no limit.
     package func quota() async throws(FileProviderError) -> StoreQuota {
         _ = try await probe.traits()
-        let response = try await client.look(root, [.resourceType, .quotaUsed, .quotaAvailable])
+        let response = try await client.propfind(root, [.resourceType, .quotaUsed, .quotaAvailable])
         guard let used = response?.properties[.quotaUsed].flatMap({ Int64($0) }), used >= 0 else {
             throw FileProviderError(.unsupported, "\(root): the server reports no quota")
         }

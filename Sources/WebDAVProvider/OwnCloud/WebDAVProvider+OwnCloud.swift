@@ -19,7 +19,7 @@ extension WebDAVProvider: FolderVersioning {
     package func folderVersion(of folder: ItemIdentifier) async throws(FileProviderError) -> String? {
         guard try await probe.traits().family == .ownCloud else { return nil }
         return try await reach(folder, isFolder: true) { location throws(FileProviderError) in
-            try await client.look(location, [.resourceType, .lastModified, .entityTag])?.properties[.entityTag]
+            try await client.propfind(location, [.resourceType, .lastModified, .entityTag])?.properties[.entityTag]
         }
     }
 }

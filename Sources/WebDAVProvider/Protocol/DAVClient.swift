@@ -130,7 +130,7 @@ struct DAVClient: Sendable {
             return outcome
         }
         // The server answers other requests.
-        guard try await look(source, [.resourceType, .lastModified]) != nil else { return Outcome(status: 404) }
+        guard try await propfind(source, [.resourceType, .lastModified]) != nil else { return Outcome(status: 404) }
         throw FileProviderError(
             .cannotSynchronize,
             "\(target): the server takes this for another server's place (502), since a proxy changes the host or the "
@@ -233,7 +233,7 @@ struct DAVClient: Sendable {
     }
 
     /// The server's response for one place; nil: nothing is there.
-    func look(
+    func propfind(
         _ place: HTTPLocation, _ properties: [DAVProperty] = DAVProperty.ofItems
     ) async throws(FileProviderError) -> DAVResponse? {
         var first: DAVResponse?
@@ -254,9 +254,9 @@ struct DAVClient: Sendable {
         return response
     }
 
-    /// As ``look(_:_:)``, parsed.
+    /// As ``propfind(_:_:)``, parsed.
     func resource(_ place: HTTPLocation) async throws(FileProviderError) -> DAVResource? {
-        guard let response = try await look(place) else { return nil }
+        guard let response = try await propfind(place) else { return nil }
         let resource: DAVResource
         // (The answer is about the requested place, whatever path it names.)
         let host = place.resolve(response.href)?.origin.host ?? place.origin.host

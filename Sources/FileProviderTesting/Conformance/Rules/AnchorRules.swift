@@ -14,11 +14,11 @@ extension ConformanceSuite {
                     second.identifier, to: it.folder, as: "renamed", baseVersion: second.version))
             let changes = try await feed.changes(since: anchor)
             for item in right {
-                guard let told = changes.updated[item.identifier] else {
+                guard let reported = changes.updated[item.identifier] else {
                     throw RuleFailure("\(item.filename) is missing")
                 }
                 try it.requireSame(
-                    told, try await it.placeholder(item), "\(item.filename) as returned", "its placeholder")
+                    reported, try await it.placeholder(item), "\(item.filename) as returned", "its placeholder")
             }
         },
         ConformanceRule(1102, "Items deleted since an anchor are returned.") { it in

@@ -2,7 +2,7 @@ import FileProvider
 
 extension BrokenProvider {
     /// Rules 101 to 110.
-    static let lookers: [BrokenProvider] = [
+    static let listers: [BrokenProvider] = [
         BrokenProvider(101, "The topmost folder has a parent of its own.") {
             $0.item = { item in
                 var item = item

@@ -1,7 +1,7 @@
 import FileProvider
 
 extension ConformanceSuite {
-    static let lookingRules: [ConformanceRule] = [
+    static let listingRules: [ConformanceRule] = [
         ConformanceRule(101, "The topmost folder is the root container and its own parent.", in: .store) {
             it in
             let root = try await it.provider.providePlaceholder(for: .rootContainer)
