@@ -43,7 +43,7 @@ extension Document {
             isNow(loaded)
             watchPackage()
         } catch {
-            await letGo()
+            await releaseFile()
             throw error
         }
         documentState = others.contains(true) ? .editingDisabled : .normal
@@ -87,7 +87,7 @@ extension Document {
     private func hasCome(_ now: DownloadProgress) {
         progress = now
         documentState.insert(.progressAvailable)
-        tell(.progress(now))
+        post(.progress(now))
     }
 
     /// Notes that the contents in memory are those that were read.
@@ -104,7 +104,7 @@ extension Document {
 
     // MARK: Closing
 
-    func letGo() async {
+    func releaseFile() async {
         if let presenter { FileCoordinator.removeFilePresenter(presenter) }
         presenter = nil
         domain = nil
@@ -147,7 +147,7 @@ extension Document {
     /// Calls `handleError` outside of a turn, because it may use the document.
     func failed(_ error: any Error) {
         lastError = error
-        tell(.failed(error))
+        post(.failed(error))
         Task { await handleError(error) }
     }
 
@@ -171,8 +171,8 @@ extension Document {
         } catch {
             if presenter == nil, let error = error as? DocumentError, error.code == .missing {
                 // Outside of a mounted domain no presenter message tells of the deletion.
-                await letGo()
-                tell(.deleted)
+                await releaseFile()
+                post(.deleted)
                 documentState.insert(.savingError)
                 throw DocumentError(
                     .missing, "\(DocumentError.shown(fileURL)): the file is gone; save the document again, or elsewhere"
@@ -235,7 +235,7 @@ extension Document {
         autosave = nil
         // Save changes that were made meanwhile.
         if hasUnsavedChanges { scheduleAutosave() }
-        tell(.saved)
+        post(.saved)
     }
 
     /// Sets the thumbnail after a save, which does not fail with it.
@@ -274,7 +274,7 @@ extension Document {
     }
 
     private func isNowElsewhere(_ url: URL, _ known: KnownContents, _ type: UniformType) async throws {
-        if isOpen { await letGo() }
+        if isOpen { await releaseFile() }
         fileURL = url
         try await present()
         (self.known, fileType, fileModificationDate) = (known, type, known.modified)

@@ -20,8 +20,8 @@ extension Document {
         case .reacquire:
             // The message is the same for readers and writers; take the reader to be done first.
             if let index = others.firstIndex(of: false) ?? others.indices.first { others.remove(at: index) }
-            inTurn { await $0.lookAtFile() }
-        case .changed: inTurn { await $0.lookAtFile() }
+            inTurn { await $0.checkFile() }
+        case .changed: inTurn { await $0.checkFile() }
         case .conflicts: inTurn { await $0.findConflicts() }
         case .moved(let url):
             // In a granted folder the document keeps its path.
@@ -54,7 +54,7 @@ extension Document {
         fileType = (try? await Self.type(of: fileURL, isFolder: fileType == .folder)) ?? fileType
         domain = await DomainLink.find(fileURL)
         watchPackage()
-        tell(.moved(fileURL))
+        post(.moved(fileURL))
     }
 
     private static let patienceForKernel = Duration.seconds(1)
@@ -76,10 +76,10 @@ extension Document {
                 return
             }
             for await case .updated in notifications {
-                self?.inTurn { await $0.lookAtFile() }
+                self?.inTurn { await $0.checkFile() }
                 // The kernel may be told of the change after the query.
                 try? await Task.sleep(for: Self.patienceForKernel)
-                self?.inTurn { await $0.lookAtFile() }
+                self?.inTurn { await $0.checkFile() }
             }
         }
     }
@@ -93,16 +93,16 @@ extension Document {
             if let presenter { FileCoordinator.removeFilePresenter(presenter) }
             presenter = nil
             do { try await present() } catch { failed(error) }
-            return await lookAtFile()
+            return await checkFile()
         }
-        await letGo()
-        tell(.deleted)
+        await releaseFile()
+        post(.deleted)
     }
 
     // MARK: Another version
 
     /// Loads what somebody else has written, or keeps both versions.
-    func lookAtFile() async {
+    func checkFile() async {
         defer {
             if !others.contains(true) && !isGone {
                 isBeingDeleted = false
@@ -114,24 +114,24 @@ extension Document {
         guard let known, ownVersion == nil else { return }
         do {
             if try await !file.isAsKnown(fileURL, known) { try await takeIn() }
-            failedLooks = 0
+            failedLoads = 0
         } catch let error as DocumentError where error.code == .missing && presenter != nil {
             // Messages of their own tell of a move or a deletion.
         } catch {
             // The store may be away, or the file may have changed again.
-            lookAgain()
+            checkFileLater()
             failed(error)
         }
     }
 
     private static let mostDoublings = 6
 
-    private func lookAgain() {
-        let pause = Duration.seconds(1 << min(failedLooks, Self.mostDoublings))
-        failedLooks += 1
+    private func checkFileLater() {
+        let pause = Duration.seconds(1 << min(failedLoads, Self.mostDoublings))
+        failedLoads += 1
         Task { [weak self] in
             try? await Task.sleep(for: pause)
-            self?.inTurn { await $0.lookAtFile() }
+            self?.inTurn { await $0.checkFile() }
         }
     }
 
@@ -142,7 +142,7 @@ extension Document {
             if hasUnsavedChanges { return try await takeIn() }
             if loaded.contents.digest != digest {
                 try load(fromContents: loaded.contents, ofType: type)
-                tell(.contentsLoaded)
+                post(.contentsLoaded)
             }
             return isNow(loaded)
         }
@@ -242,7 +242,7 @@ extension Document {
                     try await resolve(own, kept)
                 } else {
                     try await DomainLink.resolve(version.url, keeping: kept)
-                    await lookAtFile()
+                    await checkFile()
                 }
             }
         } catch {
@@ -282,7 +282,7 @@ extension Document {
         try load(fromContents: loaded.contents, ofType: type)
         ownVersion = nil
         isNow(loaded)
-        tell(.contentsLoaded)
+        post(.contentsLoaded)
         if kept == .theirs {
             try await remove(own)
         } else if own.isNoted {

@@ -34,7 +34,7 @@ open class Document {
     public internal(set) var lastError: (any Error)?
     /// The document's state. ``stateChanges()`` reports changes.
     public internal(set) var documentState: DocumentState = .closed {
-        didSet { if documentState != oldValue { tell(.stateChanged(documentState)) } }
+        didSet { if documentState != oldValue { post(.stateChanged(documentState)) } }
     }
 
     /// For people: the name without its extension.
@@ -78,7 +78,7 @@ open class Document {
     var isBeingDeleted = false
     var isGone = false
     /// The number of failures in a row to load another program's version.
-    var failedLooks = 0
+    var failedLoads = 0
     var autosave: Task<Void, Never>?
     /// The running autosave.
     var saving: Task<Void, Never>?
@@ -211,7 +211,7 @@ open class Document {
                 repeat { try await self.saveNow() } while self.isOpen && self.changeCount != self.savedCount
             }
             if !savingChanges { self.updateChangeCount(.cleared) }
-            await self.letGo()
+            await self.releaseFile()
         }
     }
 
@@ -247,7 +247,7 @@ open class Document {
     /// conflicted copy beside it, which becomes ``fileURL``.
     ///
     /// - Throws: as ``save(to:for:)``.
-    open func saveAnew() async throws {
+    open func recreateFile() async throws {
         try await turns.take {
             if self.isOpen { throw self.alreadyOpen }
             do { try await self.saveElsewhere(self.fileURL, .forCreating) } catch let error as DocumentError
@@ -289,7 +289,7 @@ open class Document {
             } else {
                 self.updateChangeCount(.done)
             }
-            self.tell(.contentsLoaded)
+            self.post(.contentsLoaded)
         }
     }
 
@@ -311,7 +311,7 @@ open class Document {
         try await turns.take {
             try self.requireOpen()
             try await self.file.delete(self.fileURL)
-            await self.letGo()
+            await self.releaseFile()
         }
     }
 
@@ -348,5 +348,5 @@ open class Document {
     /// notifications misses the oldest.
     public func notifications() -> AsyncStream<DocumentNotification> { listeners.add() }
 
-    func tell(_ notification: DocumentNotification) { listeners.tell(notification) }
+    func post(_ notification: DocumentNotification) { listeners.post(notification) }
 }

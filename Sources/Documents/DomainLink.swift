@@ -28,12 +28,12 @@ struct DomainLink: Sendable {
     // MARK: Downloads
 
     /// Downloads the file; returns when all of it is here. After a cancellation, the bytes that have arrived stay.
-    func download(_ told: @escaping @Sendable (DownloadProgress) async -> Void) async throws {
+    func download(_ onProgress: @escaping @Sendable (DownloadProgress) async -> Void) async throws {
         let answer: ControlResponse
         do {
             answer = try await client.follow(.reporting(.download(paths: [place.path]))) { news in
                 guard case .progress(let now) = news, now.bytesTotal > 0 else { return }
-                await told(DownloadProgress(bytes: now.bytes, totalBytes: now.bytesTotal))
+                await onProgress(DownloadProgress(bytes: now.bytes, totalBytes: now.bytesTotal))
             }
         } catch let error as ControlError {
             if error.code == .cancelled { throw CancellationError() }

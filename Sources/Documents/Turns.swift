@@ -37,7 +37,7 @@ final class Listeners: Sendable {
         return stream
     }
 
-    func tell(_ notification: DocumentNotification) {
+    func post(_ notification: DocumentNotification) {
         for listener in state.withLock({ $0.all.values.map(\.self) }) { listener.yield(notification) }
     }
 

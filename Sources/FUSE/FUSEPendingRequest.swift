@@ -92,7 +92,7 @@ public final class FUSEPendingRequest: Sendable {
     private func interrupted() {
         guard state.withLock({ $0.request != nil }) else { return }
         // (Not under the lock: it makes system calls.)
-        if ThreadSignals.look(at: context.pid) == .wait {
+        if ThreadSignals.of(thread: context.pid) == .wait {
             return interrupter.enqueue(after: Self.pause) { [weak self] in self?.interrupted() }
         }
         let handler = state.withLock { state -> (@Sendable () -> Void)? in

@@ -20,7 +20,7 @@ enum ThreadSignals: Equatable {
     ].reduce(0) { $0 | 1 << UInt64($1 - 1) }
 
     /// - Parameter thread: FUSE's number; 0 or less: the kernel itself, or a process outside our namespace.
-    static func look(at thread: Int32) -> ThreadSignals {
+    static func of(thread: Int32) -> ThreadSignals {
         guard thread > 0 else { return .unknown }
         let file = open("/proc/\(thread)/status", O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { return .unknown }

@@ -37,7 +37,7 @@ struct ExtensionProcessTests {
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-        func told() async throws -> String {
+        func lastMessage() async throws -> String {
             while !FileManager.default.fileExists(atPath: path + ".told") {
                 try await Task.sleep(for: .milliseconds(20))
             }
@@ -68,7 +68,7 @@ struct ExtensionProcessTests {
         events.process.withLock { $0 = process }
         try await process.prepareForPresentation(in: .open)
         try await process.handle(.choose("x"))
-        #expect(try await program.told() == "{\"dismissed\":true}\n")
+        #expect(try await program.lastMessage() == "{\"dismissed\":true}\n")
     }
 
     @Test("an extension learns that the user closed the picker without a choice", .timeLimit(.minutes(10)))
@@ -82,7 +82,7 @@ struct ExtensionProcessTests {
         events.process.withLock { $0 = process }
         try await process.prepareForPresentation(in: .open)
         await #expect(throws: CancellationError.self) { try await process.handle(.choose("x")) }
-        #expect(try await program.told() == "{\"refused\":\"the picker was closed; nothing was taken\"}\n")
+        #expect(try await program.lastMessage() == "{\"refused\":\"the picker was closed; nothing was taken\"}\n")
     }
 
     @Test("the user sees an error once, also when the extension passes it on", .timeLimit(.minutes(10)))

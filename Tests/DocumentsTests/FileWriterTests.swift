@@ -26,14 +26,14 @@ struct FileWriterTests {
     @Test(
         "another program's write during a save is kept, also after the last check",
         arguments: [false, true], ["theirs", "gone"])
-    func race(_ hasLooked: Bool, _ theirs: String) throws {
+    func race(_ hasChecked: Bool, _ theirs: String) throws {
         try with { folder in
             let path = folder + "/a"
             try put("old", path)
             let known = try FileReader.read(path, mostBytes: 100).known
             var writer = FileWriter(attributes: none)
             writer.willPlace = { now in
-                guard now == hasLooked else { return }
+                guard now == hasChecked else { return }
                 if theirs == "gone" { unlink(path) } else { try? Data(theirs.utf8).write(to: URL(filePath: path)) }
             }
             #expect(throws: (any Error).self) { try writer.replace(path, with: Data("mine".utf8), known: known) }

@@ -216,13 +216,13 @@ struct LocalDocumentTests {
                 #expect(await code { try await document.autosaveIfNeeded() } == .missing)
                 #expect(document.documentState == [.closed, .savingError] && document.hasUnsavedChanges)
                 if isTaken { try put("another", path) }
-                try await document.saveAnew()
+                try await document.recreateFile()
                 #expect(document.documentState == .normal && !document.hasUnsavedChanges)
                 #expect(read(path) == (isTaken ? "another" : "mine false"))
             }
             #expect(document.fileURL.lastPathComponent.hasPrefix("note (conflicted copy, "))
             #expect(read(document.fileURL.path(percentEncoded: false)) == "mine true")
-            #expect(await code { try await document.saveAnew() } == .alreadyOpen)
+            #expect(await code { try await document.recreateFile() } == .alreadyOpen)
             try await document.close()
         }
     }

@@ -102,7 +102,7 @@ struct InvalidationTests {
             mounted.session.invalidateInode(other, offset: -1, length: 0)
             try await Task.sleep(for: .milliseconds(500))
             #expect(await Child.run("stat -c %s $M/other", ["M": mounted.path], limit: 3).output == "3\n")
-            fileSystem.letGo()
+            fileSystem.failPending()
             #expect(await child.end(limit: 3).timedOut == false)
             mounted.session.drainInvalidations()
         }

@@ -63,26 +63,26 @@ struct NotifierTests {
         let notifier = FUSENotifier { kernel.take($0) }
         kernel.stuck.withLock { $0 = [1] }
         // Each of them once; their order is nobody's promise.
-        let told = Mutex<[Int]>([])
-        func tell(_ number: Int) -> @Sendable () -> Void { { told.withLock { $0.append(number) } } }
-        notifier.enqueue(inode(1), then: tell(1))
+        let notified = Mutex<[Int]>([])
+        func notify(_ number: Int) -> @Sendable () -> Void { { notified.withLock { $0.append(number) } } }
+        notifier.enqueue(inode(1), then: notify(1))
         #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 1 })
         // The same twice is sent once, and tells both; it waits for the one under way.
-        notifier.enqueue(inode(1), then: tell(2))
-        notifier.enqueue(inode(1), then: tell(3))
-        #expect(told.withLock { $0.isEmpty })
+        notifier.enqueue(inode(1), then: notify(2))
+        notifier.enqueue(inode(1), then: notify(3))
+        #expect(notified.withLock { $0.isEmpty })
         kernel.stuck.withLock { $0 = [] }
-        #expect(await eventually(within: 2) { told.withLock { $0.sorted() } == [1, 2, 3] })
+        #expect(await eventually(within: 2) { notified.withLock { $0.sorted() } == [1, 2, 3] })
         #expect(kernel.sent.withLock { $0.count } == 2)
         // What will not be sent any more keeps nobody waiting.
         kernel.stuck.withLock { $0 = [1] }
         notifier.enqueue(inode(1))
         #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 3 })
-        notifier.enqueue(inode(1), then: tell(4))
+        notifier.enqueue(inode(1), then: notify(4))
         notifier.stop()
-        #expect(told.withLock { $0.sorted() } == [1, 2, 3, 4])
-        notifier.enqueue(inode(1), then: tell(5))
-        #expect(told.withLock { $0.sorted() } == [1, 2, 3, 4, 5])
+        #expect(notified.withLock { $0.sorted() } == [1, 2, 3, 4])
+        notifier.enqueue(inode(1), then: notify(5))
+        #expect(notified.withLock { $0.sorted() } == [1, 2, 3, 4, 5])
         kernel.stuck.withLock { $0 = [] }
     }
 
@@ -90,19 +90,19 @@ struct NotifierTests {
         let kernel = Kernel()
         let notifier = FUSENotifier { kernel.take($0) }
         kernel.stuck.withLock { $0 = [1, 3] }
-        let told = Mutex<[Int]>([])
-        func tell(_ number: Int) -> @Sendable () -> Void { { told.withLock { $0.append(number) } } }
+        let notified = Mutex<[Int]>([])
+        func notify(_ number: Int) -> @Sendable () -> Void { { notified.withLock { $0.append(number) } } }
         for notification in [inode(1), inode(3)] { notifier.enqueue(notification) }
         #expect(await eventually(within: 2) { kernel.sent.withLock { $0.count } == 2 })
         notifier.enqueue(inode(1, 4096))
-        for node in 1...3 { notifier.settle(UInt64(node), then: tell(node)) }
-        #expect(told.withLock { $0 } == [2])
+        for node in 1...3 { notifier.settle(UInt64(node), then: notify(node)) }
+        #expect(notified.withLock { $0 } == [2])
         kernel.stuck.withLock { $0 = [3] }
-        #expect(await eventually(within: 2) { told.withLock { $0 } == [2, 1] })
+        #expect(await eventually(within: 2) { notified.withLock { $0 } == [2, 1] })
         #expect(kernel.sent.withLock { $0 } == [inode(1), inode(3), inode(1, 4096)])
         // What hangs in the kernel at the end keeps nobody waiting.
         notifier.stop()
-        #expect(told.withLock { $0 } == [2, 1, 3])
+        #expect(notified.withLock { $0 } == [2, 1, 3])
         kernel.stuck.withLock { $0 = [] }
     }
 

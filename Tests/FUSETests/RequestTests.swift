@@ -39,7 +39,7 @@ struct RequestTests {
         }
 
         /// The reads that hang fail, and those to come.
-        func letGo() {
+        func failPending() {
             isOver.store(true, ordering: .relaxed)
             for pending in pending.withLock({ $0 }) { pending.take()?.reply(errno: ETIMEDOUT) }
         }
@@ -83,7 +83,7 @@ struct RequestTests {
             let children = (0..<30).map { _ in Child("cat $M/file", variables: ["M": mounted.path]) }
             #expect(await eventually(within: 5) { fileSystem.calls("read") == 30 })
             #expect(await Child.run("ls $M", ["M": mounted.path], limit: 30).output == "file\nother\n")
-            fileSystem.letGo()
+            fileSystem.failPending()
             for child in children { #expect(await child.end().output.contains("Connection timed out")) }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ThreadSignalTests {
     private static func bit(_ signal: Int32) -> UInt64 { 1 << UInt64(signal - 1) }
 
-    private static func look(
+    private static func signals(
         own: UInt64 = 0, shared: UInt64 = 0, blocked: UInt64 = 0, ignored: UInt64 = 0, caught: UInt64 = 0
     ) -> ThreadSignals {
         func line(_ name: String, _ mask: UInt64) -> String {
@@ -22,40 +22,40 @@ import Testing
     }
 
     @Test func oneThatEndsTheProgramDoes() {
-        #expect(Self.look() == .wait)
+        #expect(Self.signals() == .wait)
         for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGPIPE, 40] {
-            #expect(Self.look(own: Self.bit(signal)) == .end)
-            #expect(Self.look(shared: Self.bit(signal)) == .end)
+            #expect(Self.signals(own: Self.bit(signal)) == .end)
+            #expect(Self.signals(shared: Self.bit(signal)) == .end)
         }
     }
 
     @Test func oneThatIsHandledBlockedOrIgnoredDoesNot() {
         let signal = Self.bit(SIGALRM)
-        #expect(Self.look(shared: signal, caught: signal) == .wait)
-        #expect(Self.look(shared: signal, blocked: signal) == .wait)
-        #expect(Self.look(own: signal, ignored: signal) == .wait)
-        #expect(Self.look(own: signal | Self.bit(SIGTERM), caught: signal) == .end)
+        #expect(Self.signals(shared: signal, caught: signal) == .wait)
+        #expect(Self.signals(shared: signal, blocked: signal) == .wait)
+        #expect(Self.signals(own: signal, ignored: signal) == .wait)
+        #expect(Self.signals(own: signal | Self.bit(SIGTERM), caught: signal) == .end)
     }
 
     /// Whatever kills a process sends it to all of its threads.
     @Test func nothingKeepsSIGKILLOff() {
-        #expect(Self.look(own: Self.bit(SIGKILL), blocked: .max, caught: .max) == .end)
+        #expect(Self.signals(own: Self.bit(SIGKILL), blocked: .max, caught: .max) == .end)
     }
 
     @Test func whatStopsAProgramDoesNotEndItsWait() {
         for signal in [SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGCONT, SIGCHLD, SIGURG, SIGWINCH] {
-            #expect(Self.look(shared: Self.bit(signal)) == .wait)
+            #expect(Self.signals(shared: Self.bit(signal)) == .wait)
         }
     }
 
     @Test func whatTheKernelDoesNotShowIsUnknown() {
-        #expect(ThreadSignals.look(at: 0) == .unknown)
-        #expect(ThreadSignals.look(at: -1) == .unknown)
-        #expect(ThreadSignals.look(at: .max) == .unknown)
+        #expect(ThreadSignals.of(thread: 0) == .unknown)
+        #expect(ThreadSignals.of(thread: -1) == .unknown)
+        #expect(ThreadSignals.of(thread: .max) == .unknown)
         #expect(Array("Name:\tx\n".utf8).withUnsafeBytes { ThreadSignals.of(status: $0) } == .unknown)
     }
 
     @Test func aLivingThreadIsLookedAt() {
-        #expect(ThreadSignals.look(at: getpid()) == .wait)
+        #expect(ThreadSignals.of(thread: getpid()) == .wait)
     }
 }

@@ -24,11 +24,11 @@ public final class DocumentInteractionController: Sendable {
     public let size: Int64
     let place: DocumentPlace
 
-    private struct Told {
+    private struct OpenContext {
         var annotation: AnnotationValue?
         var source: String
     }
-    private let told = Mutex(Told(source: ProcessInfo.processInfo.processName))
+    private let openContext = Mutex(OpenContext(source: ProcessInfo.processInfo.processName))
 
     /// Makes a controller; downloads nothing.
     ///
@@ -77,15 +77,15 @@ public final class DocumentInteractionController: Sendable {
 
     /// Sent to the program that opens the document; at most 64 KiB of JSON.
     public var annotation: AnnotationValue? {
-        get { told.withLock { $0.annotation } }
-        set { told.withLock { $0.annotation = newValue } }
+        get { openContext.withLock { $0.annotation } }
+        set { openContext.withLock { $0.annotation = newValue } }
     }
 
     /// The name of the program that has the document opened, sent to the one that opens it. Default: this process's
     /// name.
     public var sourceProgram: String {
-        get { told.withLock { $0.source } }
-        set { told.withLock { $0.source = newValue } }
+        get { openContext.withLock { $0.source } }
+        set { openContext.withLock { $0.source = newValue } }
     }
 
     /// Whether the whole document is on this machine.

@@ -178,10 +178,10 @@ public final class OpenedDocument: Sendable {
     /// - Returns: the exit status as a shell reports it; 128 after a cancellation.
     @discardableResult
     public func ended() async -> Int32 {
-        let (endings, told) = AsyncStream<Int32>.makeStream()
+        let (endings, continuation) = AsyncStream<Int32>.makeStream()
         let waiting = Task { [end] in
-            told.yield(await end.value)
-            told.finish()
+            continuation.yield(await end.value)
+            continuation.finish()
         }
         for await status in endings { return status }
         // The stream has ended, or the task was cancelled.

@@ -46,7 +46,7 @@ actor StandardBrowser: DocumentPickerExtension {
         watch = Task { [weak self] in
             while (try? await Task.sleep(for: .milliseconds(300))) != nil {
                 guard let self else { return }
-                await self.lookAtTransfers()
+                await self.updateTransfers()
             }
         }
         try await open([])
@@ -87,7 +87,7 @@ actor StandardBrowser: DocumentPickerExtension {
         await show()
     }
 
-    private func lookAtTransfers() async {
+    private func updateTransfers() async {
         guard let client, !isLoading, let status = try? await client.domain() else { return }
         let own = Dictionary(
             (status.transfers ?? []).filter { $0.direction == .download }.map { ($0.path, $0) },

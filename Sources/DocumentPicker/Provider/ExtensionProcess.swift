@@ -16,7 +16,7 @@ final class ExtensionProcess: Sendable {
         /// The extension has sent `dismiss`, and has no answer yet.
         var isDismissing = false
         /// End the process when the answer to `dismiss` is sent.
-        var endsWhenTold = false
+        var endsAfterAnswer = false
         /// The last refusal, which the extension may report as its own error.
         var refusal: String?
     }
@@ -53,7 +53,7 @@ final class ExtensionProcess: Sendable {
     /// taken.
     func end() {
         let process = state.withLock { state -> Process? in
-            state.endsWhenTold = state.isDismissing
+            state.endsAfterAnswer = state.isDismissing
             if state.isDismissing { return nil }
             try? state.input?.close()
             state.input = nil
@@ -153,7 +153,7 @@ final class ExtensionProcess: Sendable {
         }
         let ends = state.withLock { state in
             state.isDismissing = false
-            return state.endsWhenTold
+            return state.endsAfterAnswer
         }
         if ends { end() }
         await answered(result)

@@ -82,7 +82,7 @@ struct DocumentFile: Sendable {
         try await coordinate([.writingIntent(with: url)]) { paths in
             let path = paths[0]
             var known = known
-            for _ in 0..<Self.mostLooks {
+            for _ in 0..<Self.mostAttempts {
                 if let before = known, try !FileReader.isAsKnown(path, before) {
                     // A file with another date but the same contents is no other version.
                     guard let now = try? FileReader.read(path, mostBytes: mostBytes), now.known.hasContents(of: before)
@@ -97,7 +97,7 @@ struct DocumentFile: Sendable {
         }
     }
 
-    private static let mostLooks = 5
+    private static let mostAttempts = 5
 
     private func put(
         _ contents: DocumentContents, over path: String, _ known: KnownContents?, _ attributes: DocumentAttributes

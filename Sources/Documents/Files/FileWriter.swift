@@ -9,7 +9,7 @@ struct AnotherVersion: Error {}
 struct FileWriter {
     let attributes: DocumentAttributes
     /// For tests: called when the new file is durable, and after the last check of the old one.
-    var willPlace: (_ hasLooked: Bool) -> Void = { _ in }
+    var willPlace: (_ hasChecked: Bool) -> Void = { _ in }
 
     /// Makes the file.
     ///

@@ -81,7 +81,7 @@ final class Note {
         if !isOpened { return }
         givesUp = false
         switch key {
-        case Keys.control("S") where isClosed: begin("saved", note.saveAnew)
+        case Keys.control("S") where isClosed: begin("saved", note.recreateFile)
         case Keys.control("S"): begin("saved") { [note] in try await note.save(to: note.fileURL, for: .forOverwriting) }
         case Keys.control("K"): begin("kept mine") { try await self.note.resolveConflict(keeping: .mine) }
         case Keys.control("T"): begin("kept theirs") { try await self.note.resolveConflict(keeping: .theirs) }
@@ -166,7 +166,7 @@ final class Note {
         begin(leaves: true) { [self] in
             if isClosed && note.hasUnsavedChanges && !givesUp {
                 guard isLost else { throw DocumentError(.missing, "the note is gone; ^S saves it again") }
-                try await note.saveAnew()
+                try await note.recreateFile()
             }
             try await note.close(savingChanges: !givesUp)
             inbox.yield(.over(problem: nil))

@@ -7,7 +7,7 @@ final class Screen {
     private(set) var (rows, columns) = (24, 80)
     private var signals: [any DispatchSourceSignal] = []
 
-    func begin(_ tell: @escaping @Sendable (Note.Event) -> Void) {
+    func begin(_ onEvent: @escaping @Sendable (Note.Event) -> Void) {
         tcgetattr(0, &before)
         var raw = before
         cfmakeraw(&raw)
@@ -16,15 +16,15 @@ final class Screen {
         for (number, event) in [(SIGWINCH, Note.Event.changed), (SIGHUP, .lost), (SIGTERM, .lost)] {
             signal(number, SIG_IGN)
             signals.append(DispatchSource.makeSignalSource(signal: number))
-            signals.last?.setEventHandler { tell(event) }
+            signals.last?.setEventHandler { onEvent(event) }
             signals.last?.resume()
         }
         Thread.detachNewThread {
             var buffer = [UInt8](repeating: 0, count: 4_096)
             while true {
                 let count = read(0, &buffer, buffer.count)
-                if count <= 0 { return tell(.lost) }
-                tell(.input(Array(buffer[..<count])))
+                if count <= 0 { return onEvent(.lost) }
+                onEvent(.input(Array(buffer[..<count])))
             }
         }
     }
