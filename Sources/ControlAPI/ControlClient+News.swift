@@ -3,15 +3,15 @@ import NIOPosix
 
 /// Requests with news before the answer.
 extension ControlClient {
-    /// Sends a request, passes the daemon's news to `told`, and returns the answer.
+    /// Sends a request, passes the daemon's news to `onNews`, and returns the answer.
     ///
-    /// The next message is read when `told` has returned, so a slow `told` makes the daemon wait, and this process does
-    /// not grow. If this task is cancelled, or `told` throws, the connection closes, which ends the daemon's work on
+    /// The next message is read when `onNews` has returned, so a slow `onNews` makes the daemon wait, and this process does
+    /// not grow. If this task is cancelled, or `onNews` throws, the connection closes, which ends the daemon's work on
     /// the request.
     ///
-    /// - Throws: as ``send(_:timeout:)``, and the errors of `told`.
+    /// - Throws: as ``send(_:timeout:)``, and the errors of `onNews`.
     public func follow(
-        _ request: ControlRequest, told: (ControlNews) async throws -> Void
+        _ request: ControlRequest, onNews: (ControlNews) async throws -> Void
     ) async throws -> ControlResponse {
         let frame = try requestFrame(request)
         let socket = try await ClientSocket.connect(socketPath)
@@ -34,7 +34,7 @@ extension ControlClient {
                 case .message(let message):
                     guard case .news(let news) = try response(message) else { return try response(message) }
                     hasSpoken = true
-                    try await told(news)
+                    try await onNews(news)
                 case .tooLong(let length):
                     throw ControlError(
                         .protocolError, "the daemon announced an answer of \(length) bytes, more than is allowed")

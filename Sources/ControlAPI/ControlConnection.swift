@@ -25,7 +25,7 @@ final class ControlConnection: ChannelInboundHandler {
     private var state = State.idle
     private var waiting: [ByteBuffer] = []
     /// News was sent for this request, whose answer may never come.
-    private var isTelling = false
+    private var hasSentNews = false
     /// The failure to send when the earlier requests are answered; then the connection is closed.
     private var lastWords: ControlFailure?
 
@@ -84,7 +84,7 @@ final class ControlConnection: ChannelInboundHandler {
         logger.warning("closing a control connection", metadata: ["reason": "\(message)"])
         lastWords = ControlFailure(code: code, message: message)
         // A request with news may never end, and would hold back the failure.
-        if isTelling, case .serving(let task) = state { task.cancel() }
+        if hasSentNews, case .serving(let task) = state { task.cancel() }
     }
 
     private func serveNext(_ context: ChannelHandlerContext) {
@@ -94,13 +94,13 @@ final class ControlConnection: ChannelInboundHandler {
             return
         }
         let request = waiting.removeFirst()
-        isTelling = false
+        hasSentNews = false
         let connection = NIOLoopBound(self, eventLoop: context.eventLoop)
         let boundContext = NIOLoopBound(context, eventLoop: context.eventLoop)
         let loop = context.eventLoop
         state = .serving(
             Self.serve(request, service, peer) { news in
-                try await loop.flatSubmit { connection.value.tell(news, boundContext.value) }.get()
+                try await loop.flatSubmit { connection.value.send(news, boundContext.value) }.get()
             } then: { answer in
                 loop.execute { connection.value.finish(answer, boundContext.value) }
             })
@@ -114,9 +114,9 @@ final class ControlConnection: ChannelInboundHandler {
 
     private static func serve(
         _ message: ByteBuffer, _ service: any ControlService, _ peer: PeerProcess,
-        tell: @escaping @Sendable (ByteBuffer) async throws -> Void, then: @escaping @Sendable (Answer) -> Void
+        send: @escaping @Sendable (ByteBuffer) async throws -> Void, then: @escaping @Sendable (Answer) -> Void
     ) -> Task<Void, Never> {
-        let listener = ControlListener(peer: peer) { try await tell(ControlCoding.responseFrame($0)) }
+        let listener = ControlListener(peer: peer) { try await send(ControlCoding.responseFrame($0)) }
         return Task { then(await answer(message, service, listener)) }
     }
 
@@ -134,15 +134,15 @@ final class ControlConnection: ChannelInboundHandler {
                 code: ControlFailure.badRequest, message: "the request was refused: \(problem) is out of bounds")
             return .response(ControlCoding.responseFrame(.failure(failure)))
         }
-        return .response(ControlCoding.responseFrame(await service.respond(to: request, telling: listener)))
+        return .response(ControlCoding.responseFrame(await service.respond(to: request, sendingNewsTo: listener)))
     }
 
     /// Succeeds when the socket has taken the news, fails when the connection is closed.
-    private func tell(_ news: ByteBuffer, _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
+    private func send(_ news: ByteBuffer, _ context: ChannelHandlerContext) -> EventLoopFuture<Void> {
         guard case .serving = state else {
             return context.eventLoop.makeFailedFuture(ChannelError.ioOnClosedChannel)
         }
-        isTelling = true
+        hasSentNews = true
         if lastWords != nil, case .serving(let task) = state { task.cancel() }
         return context.writeAndFlush(wrapOutboundOut(news))
     }

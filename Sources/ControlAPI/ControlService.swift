@@ -5,12 +5,12 @@ public protocol ControlService: Sendable {
     func respond(to request: ControlRequest) async -> ControlResponse
 
     /// As ``respond(to:)``, with a listener for news before the answer. The server calls this one.
-    func respond(to request: ControlRequest, telling listener: ControlListener) async -> ControlResponse
+    func respond(to request: ControlRequest, sendingNewsTo listener: ControlListener) async -> ControlResponse
 }
 
 extension ControlService {
     /// Sends no news.
-    public func respond(to request: ControlRequest, telling listener: ControlListener) async -> ControlResponse {
+    public func respond(to request: ControlRequest, sendingNewsTo listener: ControlListener) async -> ControlResponse {
         await respond(to: request)
     }
 }
@@ -31,7 +31,7 @@ public struct ControlListener: Sendable {
     /// memory of one message, so send the present state, not a backlog.
     ///
     /// - Throws: when the client has hung up, or the task is cancelled.
-    public func tell(_ news: ControlNews) async throws {
+    public func send(_ news: ControlNews) async throws {
         try Task.checkCancellation()
         try await write(.news(news))
     }

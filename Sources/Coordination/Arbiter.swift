@@ -90,7 +90,7 @@ package actor Arbiter {
         order.removeAll { $0 == id }
         entry.continuation?.resume(throwing: error)
         for presenter in entry.relinquished where presenters[presenter.id] != nil {
-            presenter.tell(PresenterQuestion(kind: .reacquire, number: 0))
+            presenter.send(PresenterQuestion(kind: .reacquire, number: 0))
         }
         proceed()
     }
@@ -269,7 +269,7 @@ package actor Arbiter {
         defer { timeout.cancel() }
         return await withCheckedContinuation { continuation in
             pending[number] = Pending(presenter: presenter.id, continuation: continuation)
-            presenter.tell(PresenterQuestion(kind: kind, number: number))
+            presenter.send(PresenterQuestion(kind: kind, number: number))
         }
     }
 

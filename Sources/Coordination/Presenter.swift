@@ -11,15 +11,15 @@ package struct Presenter: Sendable {
     package let purpose: String
     package let subject: ClaimSubject
     /// Sends a question or news to the presenter; must not wait.
-    package let tell: @Sendable (PresenterQuestion) -> Void
+    package let send: @Sendable (PresenterQuestion) -> Void
 
     package init(
-        id: PresenterID, purpose: String, subject: ClaimSubject, tell: @escaping @Sendable (PresenterQuestion) -> Void
+        id: PresenterID, purpose: String, subject: ClaimSubject, send: @escaping @Sendable (PresenterQuestion) -> Void
     ) {
         self.id = id
         self.purpose = purpose
         self.subject = subject
-        self.tell = tell
+        self.send = send
     }
 }
 

@@ -9,7 +9,7 @@ import Volume
 /// Downloads documents that a user names.
 extension DomainService {
     /// Finds all documents before the first download, so that the total is known.
-    func bring(_ paths: [PathBytes], pinning: Bool = false, _ tally: Tally) async -> [PathOutcome] {
+    func download(_ paths: [PathBytes], pinning: Bool = false, _ tally: Tally) async -> [PathOutcome] {
         var plans: [Result<Plan, any Error>] = []
         for path in paths {
             do { plans.append(.success(try await plan(path, pinning, tally))) } catch { plans.append(.failure(error)) }
@@ -51,11 +51,11 @@ extension DomainService {
     }
 
     private func carryOut(_ plan: Plan, _ pinning: Bool, _ tally: Tally) async throws -> Done {
-        var brought: Int64 = 0
+        var downloaded: Int64 = 0
         for (inode, missing) in plan.documents {
             tally.begin(volume.engine.mount.path(of: inode), missing)
             defer { tally.finish() }
-            do { brought += try await volume.engine.download(inode) } catch {
+            do { downloaded += try await volume.engine.download(inode) } catch {
                 // The document may have been deleted since the search.
                 if case .catalog(let failure) = error, failure.code == .notFound, plan.documents.count > 1 { continue }
                 throw error
@@ -63,6 +63,6 @@ extension DomainService {
         }
         if let failure = plan.failure { throw failure }
         // For a pin, report the bytes that are still to come: none.
-        return Done(bytes: pinning ? 0 : brought, note: plan.note)
+        return Done(bytes: pinning ? 0 : downloaded, note: plan.note)
     }
 }

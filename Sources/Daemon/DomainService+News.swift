@@ -10,13 +10,13 @@ import Volume
 
 /// Events, and the progress of requests.
 extension DomainService {
-    func respond(to request: ControlRequest, telling listener: ControlListener) async -> ControlResponse {
+    func respond(to request: ControlRequest, sendingNewsTo listener: ControlListener) async -> ControlResponse {
         switch request {
         case .events(let last, let follows): return await events(last: last, follows: follows, listener)
         case .reporting(let request): return await reporting(request, listener)
         case .coordinate(let request): return await coordination.coordinate(request, listener)
         case .present(let request): return await coordination.present(request, listener)
-        case .fetch(let path): return await picking.fetch(path, listener) { await bring([path], $0) }
+        case .fetch(let path): return await picking.fetch(path, listener) { await download([path], $0) }
         case .query(let request): return await queries.query(request, listener)
         case .access(let request): return await bookmarks.access(request, from: listener.process, listener)
         default: return await respond(to: request)
@@ -36,7 +36,7 @@ extension DomainService {
                 guard let batch, !batch.events.isEmpty else { return .done }
                 var records = batch.events.map(record)
                 if batch.lost > 0 { records.insert(lost(batch.lost, before: records[0]), at: 0) }
-                try await listener.tell(.events(records))
+                try await listener.send(.events(records))
             }
         } catch {
             // The client has hung up.
@@ -79,11 +79,11 @@ extension DomainService {
         switch request {
         case .download(let paths):
             return await reporting(listener, { tally.progress($0, domainPaths.running) }) {
-                .outcomes(await bring(paths, tally))
+                .outcomes(await download(paths, tally))
             }
         case .pin(let paths, waits: true):
             return await reporting(listener, { tally.progress($0, domainPaths.running) }) {
-                .outcomes(await bring(paths, pinning: true, tally))
+                .outcomes(await download(paths, pinning: true, tally))
             }
         case .sync:
             let most = (try? volume.engine.pending().count) ?? 0
@@ -105,7 +105,7 @@ extension DomainService {
                 while (try? await Task.sleep(for: .milliseconds(250))) != nil {
                     let now = progress(volume.engine.transfers.now())
                     // When the client has gone, the request's task is cancelled as well.
-                    if now != last, (try? await listener.tell(.progress(now))) == nil { break }
+                    if now != last, (try? await listener.send(.progress(now))) == nil { break }
                     last = now
                 }
                 return nil

@@ -37,8 +37,8 @@ struct DomainService: ControlService {
                 for path in paths { items.append(try await status(of: path)) }
                 return .items(items)
             case .evict(let paths): return .outcomes(await each(paths, evict))
-            case .download(let paths): return .outcomes(await bring(paths, Tally()))
-            case .pin(let paths, waits: true): return .outcomes(await bring(paths, pinning: true, Tally()))
+            case .download(let paths): return .outcomes(await download(paths, Tally()))
+            case .pin(let paths, waits: true): return .outcomes(await download(paths, pinning: true, Tally()))
             case .pin(let paths, waits: false): return .outcomes(await each(paths, pin))
             case .unpin(let paths): return .outcomes(await each(paths, unpin))
             case .sync(let timeout):

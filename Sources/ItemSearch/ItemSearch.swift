@@ -24,7 +24,7 @@ package struct ItemSearch: ~Copyable {
     private let isLive: Bool
     private var stored: StoreResults
     /// The number of names looked at.
-    package private(set) var looked = 0
+    package private(set) var examined = 0
 
     /// The most results that are passed on at a time.
     package static let batch = 500
@@ -69,14 +69,14 @@ package struct ItemSearch: ~Copyable {
     /// - Throws: ``CatalogError``, and errors of `found`; soon after a cancellation of the task.
     package mutating func gather(_ found: ([FoundItem]) async throws -> Bool) async throws {
         known = [:]
-        try await gatherAnew(found)
+        try await gatherAll(found)
     }
 
-    private mutating func gatherAnew(_ found: ([FoundItem]) async throws -> Bool) async throws {
+    private mutating func gatherAll(_ found: ([FoundItem]) async throws -> Bool) async throws {
         matcher.folders.forget()
         matcher.forgetTexts()
         matcher.inConflict = try catalog.readAside { try $0.inodesInConflict() }
-        looked = 0
+        examined = 0
         switch plan.way {
         case .none: break
         case .few(let condition):
@@ -118,7 +118,7 @@ package struct ItemSearch: ~Copyable {
     }
 
     /// One item, in any folder; nil: it is gone.
-    package mutating func look(at inode: InodeID, path: [UInt8]) throws -> FoundItem? {
+    package mutating func item(at inode: InodeID, path: [UInt8]) throws -> FoundItem? {
         try catalog.readAside { reader in
             matcher.inConflict = try reader.conflicts(of: inode).isEmpty ? [] : [inode]
             let rows = try reader.searchRows(of: inode)
@@ -137,7 +137,7 @@ package struct ItemSearch: ~Copyable {
 
     /// The rows that match.
     private mutating func matches(_ rows: [SearchRow], _ reader: Catalog.Reader) throws -> [FoundItem] {
-        looked += rows.count
+        examined += rows.count
         var items: [FoundItem] = []
         for (index, row) in rows.enumerated() {
             if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
@@ -188,7 +188,7 @@ package struct ItemSearch: ~Copyable {
         // meanwhile.
         let moved = try catalog.readAside { try $0.movedNames() }
         var seen = Set(moved)
-        guard try await look(at: moved, nil, found) else { return }
+        guard try await examine(moved, nil, found) else { return }
         var end = range.upperBound
         for part in rarest {
             var last = range.lowerBound - 1
@@ -199,7 +199,7 @@ package struct ItemSearch: ~Copyable {
                 if rarest.count > 1 { seen.formUnion(numbers) }
                 for start in stride(from: 0, to: numbers.count, by: Self.batch) {
                     let piece = Array(numbers[start..<min(start + Self.batch, numbers.count)])
-                    guard try await look(at: piece, names, found) else { return }
+                    guard try await examine(piece, names, found) else { return }
                 }
                 last = like.count < Self.candidates ? range.upperBound : min(like.last!, range.upperBound)
             }
@@ -221,8 +221,8 @@ package struct ItemSearch: ~Copyable {
         return parts
     }
 
-    private mutating func look(
-        at numbers: [Int64], _ index: NameIndex?, _ found: ([FoundItem]) async throws -> Bool
+    private mutating func examine(
+        _ numbers: [Int64], _ index: NameIndex?, _ found: ([FoundItem]) async throws -> Bool
     ) async throws -> Bool {
         var gone = 0
         try await pause()
@@ -253,7 +253,7 @@ package struct ItemSearch: ~Copyable {
                         rows.append(row)
                     }
                 }
-                looked += names.count - rows.count
+                examined += names.count - rows.count
                 return (try matches(rows, reader), names.last?.0)
             }
             guard try await hand(items, found) else { return false }
@@ -355,7 +355,7 @@ package struct ItemSearch: ~Copyable {
         let old = known
         known = [:]
         var (changes, now) = (Changes(), [Int64: Int]())
-        try await gatherAnew { items in
+        try await gatherAll { items in
             for item in items { now[item.row.number] = Self.note(item, old, &changes) }
             return true
         }

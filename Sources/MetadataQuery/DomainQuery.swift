@@ -17,14 +17,14 @@ struct DomainQuery: Sendable {
     }
 
     /// - Returns: why the query broke off; nil: it is complete, or was cancelled.
-    func run(_ told: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {
+    func run(_ onNews: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {
         let heard = Heard()
         return await withTaskGroup(of: Ending.self) { group in
             group.addTask {
                 .answered(
                     await follow { news in
                         heard.note(isLast: news.phase != .gathering)
-                        told(news)
+                        onNews(news)
                     })
             }
             group.addTask { await Self.listen(heard) }
@@ -75,12 +75,12 @@ struct DomainQuery: Sendable {
         return .silent
     }
 
-    private func follow(_ told: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {
+    private func follow(_ onNews: @escaping @Sendable (QueryNews) -> Void) async -> MetadataQueryError? {
         do {
             let client = ControlClient(socketPath: try SocketDirectory.socketPath(mountPoint: mountPoint))
             let answer = try await client.follow(.query(request)) { news in
                 guard case .query(let news) = news else { return }
-                told(news)
+                onNews(news)
                 if let question = news.question {
                     // If the confirmation is lost, the daemon waits for it only briefly.
                     _ = try? await client.send(.queryTaken(id: request.id, question: question), timeout: Self.patience)

@@ -46,7 +46,7 @@ public final class MetadataQuery: Sendable {
         var listeners: [Int: AsyncStream<Notification>.Continuation] = [:]
         var nextListener = 0
 
-        func tell(_ notification: Notification) {
+        func post(_ notification: Notification) {
             for listener in listeners.values { listener.yield(notification) }
         }
     }
@@ -172,7 +172,7 @@ public final class MetadataQuery: Sendable {
             let changed = state.items.values.filter { old[$0.id] != nil && old[$0.id] != $0 }
             let removed = old.values.filter { state.items[$0.id] == nil }
             if added.isEmpty && changed.isEmpty && removed.isEmpty { return }
-            state.tell(.updated(added: Array(added), changed: Array(changed), removed: Array(removed)))
+            state.post(.updated(added: Array(added), changed: Array(changed), removed: Array(removed)))
         }
     }
 
@@ -253,12 +253,12 @@ public final class MetadataQuery: Sendable {
             for item in added + changed { state.items[item.id] = item }
             if state.frozen == nil { state.sorted = nil }
             switch news.phase {
-            case .gathering: if !added.isEmpty { state.tell(.gatheringProgress) }
+            case .gathering: if !added.isEmpty { state.post(.gatheringProgress) }
             case .gathered:
                 state.unlisted[mountPoint] = news.unlistedFolders
                 return state.gathering.remove(mountPoint) != nil && state.gathering.isEmpty && state.isGathering
             case .changed:
-                if state.frozen == nil { state.tell(.updated(added: added, changed: changed, removed: removed)) }
+                if state.frozen == nil { state.post(.updated(added: added, changed: changed, removed: removed)) }
             }
             return false
         }
@@ -269,7 +269,7 @@ public final class MetadataQuery: Sendable {
         state.withLock { state in
             state.isGathering = false
             state.isStopped = state.isStopped || !isLive
-            state.tell(.finishedGathering)
+            state.post(.finishedGathering)
         }
         if !isLive { stop() }
     }
@@ -284,9 +284,9 @@ public final class MetadataQuery: Sendable {
                 if state.frozen == nil { state.sorted = nil }
                 state.unlisted[mountPoint] = nil
                 if state.unavailable.insert(mountPoint).inserted {
-                    state.tell(.domainUnavailable(URL(filePath: mountPoint, directoryHint: .isDirectory), failure))
+                    state.post(.domainUnavailable(URL(filePath: mountPoint, directoryHint: .isDirectory), failure))
                 }
-                if !lost.isEmpty, state.frozen == nil { state.tell(.updated(added: [], changed: [], removed: lost)) }
+                if !lost.isEmpty, state.frozen == nil { state.post(.updated(added: [], changed: [], removed: lost)) }
             }
             return state.gathering.remove(mountPoint) != nil && state.gathering.isEmpty && state.isGathering
         }

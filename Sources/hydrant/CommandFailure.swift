@@ -21,16 +21,16 @@ func ask(_ mountPoint: String, _ request: ControlRequest, timeout: Double? = nil
     try await answer(of: mountPoint) { client in try await client.send(request, timeout: timeout) }
 }
 
-/// As ``ask(_:_:timeout:)``; the daemon's news before its answer goes to `told`.
+/// As ``ask(_:_:timeout:)``; the daemon's news before its answer goes to `onNews`.
 ///
 /// - Parameter ended: called before a failure is printed, and before this returns.
 func follow(
     _ mountPoint: String, _ request: ControlRequest, ended: () -> Void = {},
-    _ told: (ControlNews) async throws -> Void
+    _ onNews: (ControlNews) async throws -> Void
 ) async throws(ExitCode) -> ControlResponse {
     try await answer(of: mountPoint) { client in
         defer { ended() }
-        return try await client.follow(request, told: told)
+        return try await client.follow(request, onNews: onNews)
     }
 }
 

@@ -122,8 +122,8 @@ struct FindCommand: AsyncParsableCommand {
                 guard isFirst else { break }
                 isFirst = false
                 try show(attribute == nil && reverse ? query.results.reversed() : query.results)
-                tellFound(query.results.count { $0.conditions.contains(.unlisted) })
-                if query.unlistedFolderCount > 0 { tellUnlisted(query.unlistedFolderCount) }
+                warnOfUnlistedResults(query.results.count { $0.conditions.contains(.unlisted) })
+                if query.unlistedFolderCount > 0 { warnOfUnlistedFolders(query.unlistedFolderCount) }
             case .updated(let added, let changed, let removed):
                 if isFirst { break }
                 try print(removed, "-", "removed")
@@ -141,13 +141,13 @@ struct FindCommand: AsyncParsableCommand {
         try print(Array(results.prefix(limit ?? .max)), live ? "+" : nil, "added")
     }
 
-    private func tellFound(_ count: Int) {
+    private func warnOfUnlistedResults(_ count: Int) {
         if count == 0 { return }
         let what = count == 1 ? "1 of these was" : "\(count) of these were"
         warn("\(what) found by the store's own search, in folders that nobody has listed yet (state:unlisted)")
     }
 
-    private func tellUnlisted(_ count: Int) {
+    private func warnOfUnlistedFolders(_ count: Int) {
         let what = count == 1 ? "1 folder was" : "\(count) folders were"
         warn("\(what) not searched, because never listed")
     }

@@ -60,12 +60,12 @@ struct LoginCommand: AsyncParsableCommand {
                 if let untried { print("\(untried); the password is kept untried") }
                 print("\(name): the password is kept in: \(place)")
             }
-            await tell(account.name)
+            await notifyDaemon(account.name)
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
     }
 
     /// Tells the daemons that may wait for the password.
-    private func tell(_ domain: String) async {
+    private func notifyDaemon(_ domain: String) async {
         guard let mountPoint = await Mounts.byDomain()[domain] else { return }
         _ = try? await ask(mountPoint, .credentialsChanged, timeout: 10)
     }

@@ -132,7 +132,7 @@ struct SignOut {
         if removal.pending > 0 {
             // The daemon may have begun to put documents aside: leave its folder alone.
             let other = report.putAside == nil ? folder : "\(folder)-2"
-            try told(removal.pending, other)
+            try checkPending(removal.pending, other)
             try removal.putAside(in: other)
             report.putAside = other
         }
@@ -142,7 +142,7 @@ struct SignOut {
     }
 
     /// Called before anything is changed.
-    private func told(_ pending: Int, _ folder: String) throws {
+    private func checkPending(_ pending: Int, _ folder: String) throws {
         guard choice.force else {
             throw fail(
                 "\(Output.changes(pending)) of \(name) not in the store yet; send them with hydrant sync while it is mounted, "
@@ -157,7 +157,7 @@ struct SignOut {
 
     private func end(_ mounted: DomainStatus, _ folder: String, _ report: inout SignedOut) async throws {
         let mountPoint = mounted.mountPoint
-        if !mounted.pending.isEmpty { try told(mounted.pending.count, folder) }
+        if !mounted.pending.isEmpty { try checkPending(mounted.pending.count, folder) }
         let daemon = ServingProcess.serving(mountPoint)
         // A working directory in the mount would keep it in use.
         chdir("/")
@@ -168,7 +168,7 @@ struct SignOut {
         }
         if putAside > 0 { report.putAside = folder }
         try forgetPassword()
-        let users = MountUsers.look(at: mountPoint)
+        let users = MountUsers.find(at: mountPoint)
         if let problem = Unmounter.unmount(mountPoint, lazily: true) { throw fail(problem) }
         guard let daemon else { return }
         // Without users the daemon ends by itself.

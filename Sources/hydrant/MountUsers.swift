@@ -23,7 +23,7 @@ struct MountUsers: Encodable {
     /// The number of processes, mostly of other users, that we may not inspect.
     var unseen = 0
 
-    static func look(at mountPoint: String) -> MountUsers {
+    static func find(at mountPoint: String) -> MountUsers {
         var found = MountUsers()
         guard let mount = MountTable.identity(of: mountPoint) else { return found }
         let inspection = Inspection(mountPoint: mountPoint, mount: mount)

@@ -29,16 +29,16 @@ final class PreviewPager {
     init(_ controller: PreviewController) { self.controller = controller }
 
     func run() async throws {
-        let (events, told) = AsyncStream<Event>.makeStream()
-        let terminal = try RawTerminal { told.yield(.ended($0)) }
+        let (events, continuation) = AsyncStream<Event>.makeStream()
+        let terminal = try RawTerminal { continuation.yield(.ended($0)) }
         defer { terminal.end() }
         var signal: Int32?
-        terminal.keys { told.yield($0.map { .key($0) } ?? .interrupted) }
+        terminal.keys { continuation.yield($0.map { .key($0) } ?? .interrupted) }
         let resizing = DispatchSource.makeSignalSource(signal: SIGWINCH, queue: .global())
-        resizing.setEventHandler { told.yield(.resized) }
+        resizing.setEventHandler { continuation.yield(.resized) }
         resizing.resume()
         defer { resizing.cancel() }
-        load(told)
+        load(continuation)
         draw(terminal)
         loop: for await event in events {
             switch event {
@@ -54,8 +54,8 @@ final class PreviewPager {
             case .key(let key):
                 switch key {
                 case "q", "\u{1b}", "\u{3}": break loop
-                case "n", "\u{1b}[C": if controller.next() { load(told) }
-                case "p", "\u{1b}[D": if controller.previous() { load(told) }
+                case "n", "\u{1b}[C": if controller.next() { load(continuation) }
+                case "p", "\u{1b}[D": if controller.previous() { load(continuation) }
                 default: move(key, terminal)
                 }
             }
@@ -66,7 +66,7 @@ final class PreviewPager {
         // The cancelled task ends its child processes.
         await loading?.value
         preview?.close()
-        told.finish()
+        continuation.finish()
         for await case .loaded(_, .success(let late)) in events { late.close() }
         if let signal { await Interruption.end(by: signal) }
         if let status = statuses[controller.index] {
@@ -75,19 +75,19 @@ final class PreviewPager {
         }
     }
 
-    private func load(_ told: AsyncStream<Event>.Continuation) {
+    private func load(_ continuation: AsyncStream<Event>.Continuation) {
         loading?.cancel()
         preview?.close()
         (preview, message, top) = (nil, "one moment …", 0)
         let (controller, index) = (controller, controller.index)
         loading = Task {
             do {
-                let preview = try await controller.preview { told.yield(.progress(index, $0)) }
-                told.yield(.loaded(index, .success(preview)))
+                let preview = try await controller.preview { continuation.yield(.progress(index, $0)) }
+                continuation.yield(.loaded(index, .success(preview)))
             } catch is CancellationError {
             } catch let error as DocumentInteractionError {
-                told.yield(.loaded(index, .failure(error)))
-            } catch { told.yield(.loaded(index, .failure(DocumentInteractionError(.failed, "\(error)")))) }
+                continuation.yield(.loaded(index, .failure(error)))
+            } catch { continuation.yield(.loaded(index, .failure(DocumentInteractionError(.failed, "\(error)")))) }
         }
     }
 
@@ -190,16 +190,16 @@ final class RawTerminal {
         tcsetattr(STDIN_FILENO, TCSAFLUSH, &before)
     }
 
-    /// - Parameter told: called for each key, a character or an escape sequence; nil: the input has ended.
-    func keys(_ told: @escaping @Sendable (String?) -> Void) {
+    /// - Parameter onKey: called for each key, a character or an escape sequence; nil: the input has ended.
+    func keys(_ onKey: @escaping @Sendable (String?) -> Void) {
         Thread {
             var buffer = [UInt8](repeating: 0, count: 64)
             while true {
                 let count = read(STDIN_FILENO, &buffer, buffer.count)
                 if count < 0 && errno == EINTR { continue }
-                guard count > 0 else { return told(nil) }
+                guard count > 0 else { return onKey(nil) }
                 let text = String(decoding: buffer[..<count], as: UTF8.self)
-                if text.hasPrefix("\u{1b}") { told(text) } else { for character in text { told(String(character)) } }
+                if text.hasPrefix("\u{1b}") { onKey(text) } else { for character in text { onKey(String(character)) } }
             }
         }.start()
     }

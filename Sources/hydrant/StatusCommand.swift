@@ -35,14 +35,14 @@ struct StatusCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard watch else {
-            let (text, failures) = try await look()
+            let (text, failures) = try await readStatus()
             try write(text)
             if failures > 0 { throw ExitCode(CommandExit.unavailable) }
             return
         }
         let isRedrawn = !json && StandardOutput.isTerminal
         while true {
-            let (text, _) = try await look()
+            let (text, _) = try await readStatus()
             if isRedrawn, case .lines(let lines) = text {
                 try StandardOutput.redraw(lines)
             } else {
@@ -65,7 +65,7 @@ struct StatusCommand: AsyncParsableCommand {
         }
     }
 
-    private func look() async throws -> (text: Text, failures: Int) {
+    private func readStatus() async throws -> (text: Text, failures: Int) {
         if paths.isEmpty { return await overview() }
         return (try await json ? .json(Output.json(items(), oneLine: watch)) : .lines(named()), 0)
     }

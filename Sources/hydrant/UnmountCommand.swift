@@ -66,7 +66,7 @@ struct UnmountCommand: AsyncParsableCommand {
         // Programs that were killed a moment ago may still be closing their files: wait for these.
         let patience = ContinuousClock.now + .seconds(10)
         while outcome == .busy {
-            users = MountUsers.look(at: mountPoint)
+            users = MountUsers.find(at: mountPoint)
             guard users.processes.allSatisfy(\.isEnding), ContinuousClock.now < patience else { break }
             try await Task.sleep(for: .milliseconds(50))
             outcome = Unmounter.attempt(mountPoint, lazily: false)

@@ -6,8 +6,8 @@ import Testing
 @testable import ControlAPI
 
 /// Says so many things before its answer, and counts what was taken.
-private final class TellingService: ControlService {
-    let told = Mutex(0)
+private final class NewsService: ControlService {
+    let sent = Mutex(0)
     let failures = Mutex(0)
     private let count: Int
     private let size: Int
@@ -26,12 +26,12 @@ private final class TellingService: ControlService {
 
     func respond(to request: ControlRequest) async -> ControlResponse { .pong(pid: 1) }
 
-    func respond(to request: ControlRequest, telling listener: ControlListener) async -> ControlResponse {
+    func respond(to request: ControlRequest, sendingNewsTo listener: ControlListener) async -> ControlResponse {
         guard case .events = request else { return await respond(to: request) }
         for number in 0..<count {
             do {
-                try await listener.tell(Self.news(number, size: size))
-                told.withLock { $0 += 1 }
+                try await listener.send(Self.news(number, size: size))
+                sent.withLock { $0 += 1 }
             } catch {
                 failures.withLock { $0 += 1 }
                 return .done
@@ -45,7 +45,7 @@ private final class TellingService: ControlService {
     private static let request = ControlRequest.events(last: 0, follows: true)
 
     private func with(
-        _ service: TellingService, _ body: (_ socket: String, _ server: ControlServer) async throws -> Void
+        _ service: NewsService, _ body: (_ socket: String, _ server: ControlServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let server = ControlServer(socketPath: folder.socket, service: service, logger: silentLogger)
@@ -58,7 +58,7 @@ private final class TellingService: ControlService {
 
     @Test("messages come in order, and the answer last")
     func order() async throws {
-        try await with(TellingService(count: 500)) { socket, _ in
+        try await with(NewsService(count: 500)) { socket, _ in
             var numbers: [Int] = []
             let answer = try await ControlClient(socketPath: socket).follow(Self.request) { news in
                 if case .events(let events) = news { numbers += events.compactMap(\.count) }
@@ -70,7 +70,7 @@ private final class TellingService: ControlService {
 
     @Test("a request without messages is answered as before, also on the same connection after one with messages")
     func plain() async throws {
-        try await with(TellingService(count: 3)) { socket, _ in
+        try await with(NewsService(count: 3)) { socket, _ in
             let answer = try await ControlClient(socketPath: socket).follow(.ping) { _ in Issue.record("news") }
             #expect(answer == .pong(pid: 1))
             let answers = try await offPool {
@@ -79,7 +79,7 @@ private final class TellingService: ControlService {
                 raw.send(try RawSocket.frame(Self.request) + RawSocket.frame(.ping))
                 return try (0..<5).map { _ in try raw.receiveResponse() }
             }
-            #expect(answers.prefix(3).map { $0 } == (0..<3).map { .news(TellingService.news($0)) })
+            #expect(answers.prefix(3).map { $0 } == (0..<3).map { .news(NewsService.news($0)) })
             #expect(answers.suffix(2).map { $0 } == [.done, .pong(pid: 1)])
         }
     }
@@ -88,7 +88,7 @@ private final class TellingService: ControlService {
         "a client that does not read makes the service wait at the cost of one message; others are served; a hang-up ends it"
     )
     func slowReader() async throws {
-        let service = TellingService(count: .max, size: 100_000)
+        let service = NewsService(count: .max, size: 100_000)
         try await with(service) { socket, _ in
             let raw = try await offPool {
                 let raw = try RawSocket(socket)
@@ -99,16 +99,16 @@ private final class TellingService: ControlService {
             var (last, still) = (0, 0)
             #expect(
                 await eventually {
-                    let now = service.told.withLock { $0 }
+                    let now = service.sent.withLock { $0 }
                     still = now > 0 && now == last ? still + 1 : 0
                     last = now
                     usleep(100_000)
                     return still == 5
                 })
-            let stuck = service.told.withLock { $0 }
+            let stuck = service.sent.withLock { $0 }
             #expect(stuck < 200)
             #expect(try await ControlClient(socketPath: socket).send(.ping, timeout: 60) == .pong(pid: 1))
-            #expect(service.told.withLock { $0 } == stuck)
+            #expect(service.sent.withLock { $0 } == stuck)
             raw.hangUp()
             #expect(await eventually { service.failures.withLock { $0 } == 1 })
         }
@@ -116,7 +116,7 @@ private final class TellingService: ControlService {
 
     @Test("a client that is slow to process messages makes the daemon wait too")
     func slowClient() async throws {
-        let service = TellingService(count: 1_000, size: 100_000)
+        let service = NewsService(count: 1_000, size: 100_000)
         try await with(service) { socket, _ in
             var isFirst = true
             var seen = 0
@@ -125,7 +125,7 @@ private final class TellingService: ControlService {
                 guard isFirst else { return }
                 isFirst = false
                 try await Task.sleep(for: .milliseconds(500))
-                #expect(service.told.withLock { $0 } < 200)
+                #expect(service.sent.withLock { $0 } < 200)
             }
             #expect(seen == 1_000)
         }
@@ -134,7 +134,7 @@ private final class TellingService: ControlService {
     @Test("a client that throws or is cancelled ends the request")
     func clientStops() async throws {
         struct Enough: Error {}
-        let service = TellingService(count: .max, size: 1_000)
+        let service = NewsService(count: .max, size: 1_000)
         try await with(service) { socket, _ in
             await #expect(throws: Enough.self) {
                 try await ControlClient(socketPath: socket).follow(Self.request) { _ in throw Enough() }
@@ -143,7 +143,7 @@ private final class TellingService: ControlService {
             let task = Task {
                 try await ControlClient(socketPath: socket).follow(Self.request) { _ in }
             }
-            #expect(await eventually { service.told.withLock { $0 } > 100 })
+            #expect(await eventually { service.sent.withLock { $0 } > 100 })
             task.cancel()
             let error = await #expect(throws: ControlError.self) { try await task.value }
             #expect(error?.code == .cancelled)
@@ -153,10 +153,10 @@ private final class TellingService: ControlService {
 
     @Test("a server that stops ends the request with an error that says so")
     func serverStops() async throws {
-        let service = TellingService(count: .max, size: 1_000)
+        let service = NewsService(count: .max, size: 1_000)
         try await with(service) { socket, server in
             let task = Task { try await ControlClient(socketPath: socket).follow(Self.request) { _ in } }
-            #expect(await eventually { service.told.withLock { $0 } > 10 })
+            #expect(await eventually { service.sent.withLock { $0 } > 10 })
             await server.stop()
             let error = await #expect(throws: ControlError.self) { try await task.value }
             #expect(error?.code == .protocolError)
@@ -167,7 +167,7 @@ private final class TellingService: ControlService {
         "hostile: a request after one that never ends gets a last answer, and the connection is closed",
         arguments: ["garbage", "too long", "too many", "half closed"])
     func hostile(_ kind: String) async throws {
-        let service = TellingService(count: .max, size: 10)
+        let service = NewsService(count: .max, size: 10)
         try await with(service) { socket, _ in
             let code = try await offPool { () -> String? in
                 let raw = try RawSocket(socket)
@@ -197,7 +197,7 @@ private final class TellingService: ControlService {
 
     @Test("hostile: requests inside requests inside requests")
     func nested() async throws {
-        try await with(TellingService(count: 1)) { socket, _ in
+        try await with(NewsService(count: 1)) { socket, _ in
             let depth = 20_000
             let text =
                 String(repeating: "{\"reporting\":{\"_0\":", count: depth) + "{\"ping\":{}}"

@@ -80,7 +80,7 @@ import Trees
         try test.list((0..<100).map { document("report \($0)") })
         try test.grow()
         let range = try #require(test.names.range)
-        try test.openNamesAnew()
+        try test.reopenNames()
         #expect(test.names.range == range)
         test.names.close()
         for suffix in ["-wal", "-shm"] {
@@ -88,7 +88,7 @@ import Trees
         }
         try Data(repeating: 7, count: 100_000).write(
             to: URL(filePath: test.directory + "/names", directoryHint: .notDirectory))
-        try test.openNamesAnew()
+        try test.reopenNames()
         #expect(test.names.range == nil)
         #expect(try await test.find("report 99") == ["report 99"])
         try test.grow()
@@ -99,7 +99,7 @@ import Trees
     @Test func whatCannotBeReadWhileItIsOpenIsDoneWithout() async throws {
         try test.list((0..<3_000).map { document("report \($0)") })
         try test.grow()
-        try test.openNamesAnew()
+        try test.reopenNames()
         try FileManager.default.removeItem(atPath: test.directory + "/names-wal")
         let file = try FileHandle(forUpdating: URL(filePath: test.directory + "/names", directoryHint: .notDirectory))
         try file.seek(toOffset: 8_192)
@@ -125,7 +125,7 @@ import Trees
                 try FileManager.default.copyItem(atPath: from, toPath: to)
             }
         }
-        try other.openNamesAnew()
+        try other.reopenNames()
         #expect(other.names.range == nil)
         #expect(try await other.find("letter") == ["letter"])
     }

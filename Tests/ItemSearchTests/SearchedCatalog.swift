@@ -27,7 +27,7 @@ final class SearchedCatalog {
         try? FileManager.default.removeItem(atPath: directory)
     }
 
-    func openNamesAnew() throws {
+    func reopenNames() throws {
         names.close()
         names = try NameIndex(path: directory + "/names", catalog: catalog) { FoldedText.fold(bytes: $0) }
     }

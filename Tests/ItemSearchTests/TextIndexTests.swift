@@ -38,14 +38,14 @@ import Trees
         let inode = try put("first", "a", index)
         let stamp = try #require(try index.stamp(of: inode))
         for _ in 0..<300 { try index.put("again", of: inode, stamp) }
-        let isNew = try index.startAnewIfMostlyOld()
+        let isNew = try index.clearIfMostlyOld()
         let (again, first) = (try index.inodes(with: "again"), try index.inodes(with: "first"))
         #expect(!isNew && again == [inode] && first == [])
         for _ in 0..<300 { try index.put("again", of: inode, stamp) }
-        let isNewNow = try index.startAnewIfMostlyOld()
+        let isNewNow = try index.clearIfMostlyOld()
         let (count, left) = (try index.count(), try index.inodes(after: 0, limit: 9))
         #expect(isNewNow && count == 0 && left == [])
-        let isNewAgain = try index.startAnewIfMostlyOld()
+        let isNewAgain = try index.clearIfMostlyOld()
         let other = try put("new", "b", index)
         let (new, old) = (try index.inodes(with: "new"), try index.inodes(with: "again"))
         #expect(!isNewAgain && new == [other] && old == [])

@@ -42,12 +42,12 @@ package struct Doctor {
     package func examine(asksStore: Bool, logger: Logger) async throws(DaemonError) -> Report {
         do {
             guard state == nil else {
-                return Report(problems: sorted(try await look(asksStore: asksStore, logger)))
+                return Report(problems: sorted(try await examineCopy(asksStore: asksStore, logger)))
             }
-            let first = try await look(asksStore: asksStore, logger)
+            let first = try await examineCopy(asksStore: asksStore, logger)
             if first.isEmpty { return Report(wasInUse: true) }
             try await Task.sleep(for: .milliseconds(500))
-            let second = try await look(asksStore: asksStore, logger)
+            let second = try await examineCopy(asksStore: asksStore, logger)
             return Report(problems: sorted(first.filter(second.contains)), wasInUse: true)
         } catch {
             throw DaemonError("\(error)")
@@ -55,7 +55,7 @@ package struct Doctor {
     }
 
     /// Works on a copy of the catalog, so that it changes nothing.
-    private func look(asksStore: Bool, _ logger: Logger) async throws -> [DoctorProblem] {
+    private func examineCopy(asksStore: Bool, _ logger: Logger) async throws -> [DoctorProblem] {
         let folder = try TemporaryFolder()
         let catalog: Catalog
         do {
@@ -152,7 +152,7 @@ package struct Doctor {
             if let path { _ = try inventory.putAside(path) }
             _ = try catalog.write { try $0.evict(inode) }
         case .putAside(let path): _ = try inventory.putAside(path)
-        case .listAnew(let item): try catalog.write { try $0.forgetListing(of: item) }
+        case .relistFolder(let item): try catalog.write { try $0.forgetListing(of: item) }
         }
     }
 }

@@ -33,7 +33,7 @@ package struct DoctorProblem: Sendable, Equatable {
         /// Makes the document a placeholder again; the file at the path, if there is one, is put aside.
         case evict(InodeID, String?)
         case putAside(String)
-        case listAnew(ItemID)
+        case relistFolder(ItemID)
     }
 
     /// For people: what `--repair` would do or has done.
@@ -54,7 +54,7 @@ package struct DoctorProblem: Sendable, Equatable {
         case .evict:
             ("puts the file aside and makes it a placeholder", "the file is put aside, and it is a placeholder")
         case .putAside: ("moves it to content/lost+found", "moved to content/lost+found")
-        case .listAnew: ("lists its folder again at the next mount", "its folder is listed again at the next mount")
+        case .relistFolder: ("lists its folder again at the next mount", "its folder is listed again at the next mount")
         }
     }
 }

@@ -22,7 +22,7 @@ struct StoreExamination {
                 guard next < items.count else { return }
                 let item = items[next]
                 next += 1
-                group.addTask { await look(at: item) }
+                group.addTask { await compare(item) }
             }
             for _ in 0..<Self.breadth { ask() }
             for await answer in group {
@@ -47,7 +47,7 @@ struct StoreExamination {
         case unreachable(String)
     }
 
-    private func look(at item: ItemRecord) async -> Answer {
+    private func compare(_ item: ItemRecord) async -> Answer {
         guard let identifier = item.identifier else { return .same }
         do {
             let found = try await client.quietPlaceholder(for: identifier)
@@ -84,6 +84,6 @@ struct StoreExamination {
         return DoctorProblem(
             place: shown ?? "item \(item.id.rawValue)", what: what,
             meaning: item.isModified ? "it is changed here as well: the upload keeps both" : meaning,
-            repair: .listAnew(item.id))
+            repair: .relistFolder(item.id))
     }
 }

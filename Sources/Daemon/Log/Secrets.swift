@@ -6,7 +6,7 @@ struct Secrets: Sendable, Equatable {
     private(set) var values: [String] = []
 
     /// Parts of names of query parameters whose values are secrets.
-    private static let telling = ["pass", "pwd", "secret", "token", "key", "sig", "credential", "auth"]
+    private static let secretNameParts = ["pass", "pwd", "secret", "token", "key", "sig", "credential", "auth"]
 
     /// Returns the location without its scheme and secrets. Secrets are the password before the host (RFC 3986, 3.2.1)
     /// and the values of query parameters with telling names.
@@ -30,7 +30,9 @@ struct Secrets: Sendable, Equatable {
         let fragment = tail[mark...].firstIndex(of: "#") ?? tail.endIndex
         let kept = tail[tail.index(after: mark)..<fragment].split(separator: "&").filter { item in
             let parts = item.split(separator: "=", maxSplits: 1)
-            guard let name = parts.first?.lowercased(), telling.contains(where: name.contains) else { return true }
+            guard let name = parts.first?.lowercased(), secretNameParts.contains(where: name.contains) else {
+                return true
+            }
             if parts.count == 2 { secrets.add(parts[1]) }
             return false
         }

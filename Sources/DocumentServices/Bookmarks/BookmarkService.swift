@@ -244,7 +244,7 @@ package final class BookmarkService: Sendable {
                 found.record.id, grant: id, user: request.pid, isWritable: isWritable(grant))
             var answer = ControlResponse.done
             do {
-                try await listener.tell(.access(scope.access))
+                try await listener.send(.access(scope.access))
                 // (A revocation may have missed this scope, which was not in the list yet.)
                 if !grants.has(id) { await scopes.end(grant: id) }
                 switch await scope.ended(by: grant.until) {

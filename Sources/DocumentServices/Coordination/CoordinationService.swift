@@ -82,7 +82,7 @@ package final class CoordinationService: Sendable {
         watch.suppress(id, claim)
         var answer = ControlResponse.done
         do {
-            try await listener.tell(.granted(try await prepare(request, claim)))
+            try await listener.send(.granted(try await prepare(request, claim)))
             while true { try await Task.sleep(for: .seconds(86_400)) }
         } catch {
             if !Task.isCancelled { answer = .failure(failure(error)) }
@@ -271,7 +271,7 @@ package final class CoordinationService: Sendable {
             watch.add(id, request.purpose, subject) { inbox.yield($0) }
             let path = path(of: subject) ?? request.path
             inbox.yield(PresenterMessage(.registered, path: paths.shown(path), place: path))
-            do { for await message in messages { try await listener.tell(.presenter(message)) } } catch {}
+            do { for await message in messages { try await listener.send(.presenter(message)) } } catch {}
             watch.remove(id)
             await Task { [arbiter] in await arbiter.remove(id) }.value
             return .done

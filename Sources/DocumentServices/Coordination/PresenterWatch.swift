@@ -24,7 +24,7 @@ final class PresenterWatch: Sendable {
         var purpose: String
         var subject: ClaimSubject
         var view: View
-        var tell: @Sendable (PresenterMessage) -> Void
+        var send: @Sendable (PresenterMessage) -> Void
     }
     private struct Writing {
         var claim: Claim
@@ -38,7 +38,7 @@ final class PresenterWatch: Sendable {
     }
     private struct State {
         var presented: [PresenterID: Presented] = [:]
-        var isLooking = false
+        var isComparisonPlanned = false
         /// Claims that write.
         var writing: [ClaimID: Writing] = [:]
     }
@@ -64,10 +64,10 @@ final class PresenterWatch: Sendable {
 
     func add(
         _ id: PresenterID, _ purpose: String, _ subject: ClaimSubject,
-        _ tell: @escaping @Sendable (PresenterMessage) -> Void
+        _ send: @escaping @Sendable (PresenterMessage) -> Void
     ) {
         let view = view(of: subject)
-        state.withLock { $0.presented[id] = Presented(purpose: purpose, subject: subject, view: view, tell: tell) }
+        state.withLock { $0.presented[id] = Presented(purpose: purpose, subject: subject, view: view, send: send) }
     }
 
     // MARK: Writing under a claim
@@ -97,7 +97,7 @@ final class PresenterWatch: Sendable {
             for (presenter, presented) in all
             where presented.purpose != writing.claim.purpose && presenter != writing.claim.presenter
                 && above.contains(presented.subject)
-            { presented.tell(message) }
+            { presented.send(message) }
         }
         _ = state.withLock { $0.writing.removeValue(forKey: id) }
     }
@@ -132,21 +132,21 @@ final class PresenterWatch: Sendable {
     func wake() {
         guard interest.load(ordering: .relaxed) > 0 else { return }
         let begins = state.withLock { state in
-            if state.isLooking { return false }
-            state.isLooking = true
+            if state.isComparisonPlanned { return false }
+            state.isComparisonPlanned = true
             return true
         }
         guard begins else { return }
         Task { [weak self] in
             try? await Task.sleep(for: Self.pause)
-            self?.look()
+            self?.compareAll()
         }
     }
 
-    private func look() {
+    private func compareAll() {
         let (presented, writing) = state.withLock { state in
             // An event from now on causes another comparison.
-            state.isLooking = false
+            state.isComparisonPlanned = false
             return (state.presented, state.writing)
         }
         activity()
@@ -158,7 +158,7 @@ final class PresenterWatch: Sendable {
                 state.presented[id]?.view = view
                 return true
             }
-            if isStill { for message in messages(from: old.view, to: view) { old.tell(message) } }
+            if isStill { for message in messages(from: old.view, to: view) { old.send(message) } }
         }
     }
 

@@ -21,29 +21,29 @@ package struct PickerService: Sendable {
     ///
     /// - Parameter bring: downloads the document and updates the tally.
     package func fetch(
-        _ path: PathBytes, _ listener: ControlListener, bring: @escaping @Sendable (Tally) async -> [PathOutcome]
+        _ path: PathBytes, _ listener: ControlListener, download: @escaping @Sendable (Tally) async -> [PathOutcome]
     ) async -> ControlResponse {
         do {
             let inode = try await paths.resolve(path).id
-            let fetch = fetches.join(inode) { tally in .outcomes(await bring(tally)) }
-            return await tell(listener, while: fetch) ?? .done
+            let fetch = fetches.join(inode) { tally in .outcomes(await download(tally)) }
+            return await sendProgress(to: listener, while: fetch) ?? .done
         } catch {
             return .failure(error)
         }
     }
 
     /// Nil: the client has hung up.
-    private func tell(_ listener: ControlListener, while fetch: Fetches.Fetch) async -> ControlResponse? {
+    private func sendProgress(to listener: ControlListener, while fetch: Fetches.Fetch) async -> ControlResponse? {
         let first = FirstAnswer<ControlResponse?>()
         Task { first.resume(await fetch.task.value) }
-        let telling = Task {
+        let sending = Task {
             while (try? await Task.sleep(for: .milliseconds(100))) != nil {
                 let now = fetch.tally.progress(volume.engine.transfers.now(), paths.running)
-                if (try? await listener.tell(.progress(now))) == nil { break }
+                if (try? await listener.send(.progress(now))) == nil { break }
             }
             first.resume(nil)
         }
-        defer { telling.cancel() }
+        defer { sending.cancel() }
         return await first.wait(otherwise: nil)
     }
 

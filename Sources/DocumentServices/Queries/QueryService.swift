@@ -106,7 +106,7 @@ package final class QueryService: Sendable {
         // Send a message now and then during a long search, so that clients know that the daemon works.
         let pulse = Task {
             while (try? await Task.sleep(for: .seconds(QueryNews.pulse))) != nil {
-                try? await listener.tell(.query(QueryNews(.gathering)))
+                try? await listener.send(.query(QueryNews(.gathering)))
             }
         }
         defer { pulse.cancel() }
@@ -117,19 +117,19 @@ package final class QueryService: Sendable {
         try refuseSignedOut()
         var unlisted = try search.unlistedFolders()
         async let findings = unlisted == 0 ? nil : ask(request.predicate)
-        func tell(_ items: [FoundItem]) async throws -> Bool {
+        func send(_ items: [FoundItem]) async throws -> Bool {
             try refuseSignedOut()
-            try await listener.tell(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
+            try await listener.send(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
             return true
         }
-        try await search.gather(tell)
+        try await search.gather(send)
         if let answer = await findings {
-            try await search.take(answer.findings, tell)
+            try await search.take(answer.findings, send)
             if answer.isComplete { unlisted = 0 }
         }
         pulse.cancel()
         await pulse.value
-        try await listener.tell(.query(QueryNews(.gathered, unlistedFolders: unlisted)))
+        try await listener.send(.query(QueryNews(.gathered, unlistedFolders: unlisted)))
         growNames()
         var question = 0
         while request.isLive, let (rows, waiters) = await live.next(after: request.interval) {
@@ -142,7 +142,7 @@ package final class QueryService: Sendable {
                     question += 1
                     news.question = question
                 }
-                try await listener.tell(.query(news))
+                try await listener.send(.query(news))
             }
             if question > 0, !waiters.isEmpty, !changes.isEmpty {
                 await live.answered(question, within: patience)
@@ -214,7 +214,7 @@ package final class QueryService: Sendable {
     package func item(_ inode: InodeRecord, at path: PathBytes, wantsTags: Bool) throws -> QueryItem? {
         var search = ItemSearch(
             .everything, catalog: mount.catalog, names: nil, wantsTags: wantsTags, surroundings)
-        return try search.look(at: inode.id, path: path.bytes).map(QueryItem.init)
+        return try search.item(at: inode.id, path: path.bytes).map(QueryItem.init)
     }
 
     // MARK: The index of names

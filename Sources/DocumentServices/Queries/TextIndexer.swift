@@ -163,7 +163,7 @@ package final class TextIndexer: Sendable {
             last = end.rawValue
             await Task.yield()
         }
-        try index.startAnewIfMostlyOld()
+        try index.clearIfMostlyOld()
     }
 
     private func takeChanged(_ index: TextIndex) async {
@@ -185,7 +185,7 @@ package final class TextIndexer: Sendable {
             state.withLock { $0.left = max(0, $0.left - 1) }
             await Task.yield()
         }
-        if (try? index.startAnewIfMostlyOld()) == true { await scanAgain(index) }
+        if (try? index.clearIfMostlyOld()) == true { await scanAgain(index) }
     }
 
     private func scanAgain(_ index: TextIndex) async {

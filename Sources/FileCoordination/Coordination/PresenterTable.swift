@@ -50,7 +50,7 @@ final class PresenterTable: Sendable {
                         case .reacquire: relinquished = max(0, relinquished - 1)
                         default: break
                         }
-                        await Self.tell(presenter, message, place.mountPoint)
+                        await Self.notify(presenter, message, place.mountPoint)
                         if let question = message.question {
                             // If the answer is lost, the daemon waits for it only briefly.
                             _ = try? await client.send(.answer(presenter: handle.id, question: question), timeout: 30)
@@ -88,7 +88,7 @@ final class PresenterTable: Sendable {
         count = 0
     }
 
-    private static func tell(
+    private static func notify(
         _ presenter: any FilePresenter, _ message: PresenterMessage, _ mountPoint: String
     ) async {
         let url = message.place.map { ItemPlace.url($0, in: mountPoint) }

@@ -65,7 +65,7 @@ package final class NameIndex: Sendable {
             if let mark, mark.token == token, let low = mark.low, let high = mark.high, low <= high {
                 state.withLock { $0.range = low...high }
             } else {
-                try startAnew()
+                try recreate()
             }
         } catch { throw Catalog.translate(error, path: path) }
     }
@@ -92,7 +92,7 @@ package final class NameIndex: Sendable {
     /// The numbers in the index; nil when it is empty.
     package var range: ClosedRange<Int64>? { state.withLock { $0.range } }
 
-    private func startAnew() throws {
+    private func recreate() throws {
         let token = Self.format + " " + UUID().uuidString
         try catalog.write { writer in
             try writer.takeNote(Self.token, token)
@@ -174,15 +174,15 @@ package final class NameIndex: Sendable {
                 if state.withLock({ $0.isBroken }) {
                     try? database.close()
                     IndexFile.remove(path)
-                    let anew = try Self.open(path)
-                    opened.withLock { $0 = anew }
-                    try startAnew()
+                    let new = try Self.open(path)
+                    opened.withLock { $0 = new }
+                    try recreate()
                 } else if try isMostlyGone() {
-                    try startAnew()
+                    try recreate()
                 }
                 try catchUp()
                 guard let next = try nextPart() else { return false }
-                try bring(next)
+                try add(next)
                 return try nextPart() != nil
             }
         } catch { throw Catalog.translate(error, path: path) }
@@ -206,7 +206,7 @@ package final class NameIndex: Sendable {
         return nil
     }
 
-    private func bring(_ next: (part: ClosedRange<Int64>, then: ClosedRange<Int64>)) throws {
+    private func add(_ next: (part: ClosedRange<Int64>, then: ClosedRange<Int64>)) throws {
         // Before the names are read, so that later changes are noted.
         try catalog.write { try $0.noteMoves(of: next.then) }
         let names = try catalog.readAside { reader in

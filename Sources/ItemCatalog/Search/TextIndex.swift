@@ -75,7 +75,7 @@ package final class TextIndex: Sendable {
     ///
     /// - Returns: whether all texts must be added again.
     @discardableResult
-    package func startAnewIfMostlyOld() throws(CatalogError) -> Bool {
+    package func clearIfMostlyOld() throws(CatalogError) -> Bool {
         try translating {
             try database.write { db in
                 // Each added document gets a number of its own, which is never reused.
