@@ -11,7 +11,7 @@ struct ClipboardTests {
         try await withMount(.with { $0.limit = 60 }) { store in
             try Seeding(store).file("a letter.txt", "letter\n")
         } _: { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 """
                 unset WAYLAND_DISPLAY
                 Xvfb -displayfd 3 -screen 0 640x480x8 -nolisten tcp 3>"$SCRATCH/display" 2>/dev/null & server=$!
@@ -21,7 +21,7 @@ struct ClipboardTests {
                 "$HYDRANT" open --copy 'a letter.txt'
                 xclip -selection clipboard -o -t text/uri-list
                 """, limit: 40)
-            #expect(told == "file://\(mount.mountPoint)/a%20letter.txt\r\n")
+            #expect(output == "file://\(mount.mountPoint)/a%20letter.txt\r\n")
             #expect(try mount.status("a letter.txt").state == .placeholder)
         }
     }

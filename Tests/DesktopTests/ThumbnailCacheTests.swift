@@ -62,7 +62,7 @@ struct ThumbnailCacheTests {
     }
 
     /// As a file manager looks at a folder; returns when the pictures of all are there.
-    private func look(_ mount: MountedStore) throws {
+    private func list(_ mount: MountedStore) throws {
         _ = try mount.run("gio list -a standard::name,standard::size,thumbnail::path \"$MOUNT\" >/dev/null")
         try waitUntil(60, "the cache has all pictures") {
             try mount.run("\"$HYDRANT\" thumbnails status --json \"$MOUNT\"").contains("\"documents\" : \(Self.count)")
@@ -72,7 +72,7 @@ struct ThumbnailCacheTests {
     @Test("GIO (Nautilus, Nemo, GTK's file chooser) has a valid picture of all 500, in each size")
     func gio() async throws {
         try await withPictures { mount in
-            try look(mount)
+            try list(mount)
             for size in ["xx-large", "x-large", "large", "normal"] {
                 // (GIO names the largest size that it finds: give it a copy of the cache with this size alone. The
                 // cache itself stays whole; the service puts back what is taken out of it.)
@@ -96,7 +96,7 @@ struct ThumbnailCacheTests {
     func tumbler(_ flavour: String) async throws {
         // (tumblerd 4.18 compares fractions of a second, which the standard's cache does not have: WebDAV servers know none.)
         try await withPictures(modified: 1_500_000_000) { mount in
-            try look(mount)
+            try list(mount)
             try
                 (#"""
             exec >"$SCRATCH/log" 2>&1

@@ -46,13 +46,13 @@ import Trees
         catalog.reserveRoom(1 << 20)
         try catalog.write { try $0.takeNote("a", "1") }
         let path = directory + "/catalog"
-        let looking = Process()
-        looking.executableURL = URL(filePath: "/usr/bin/sqlite3", directoryHint: .notDirectory)
-        looking.arguments = [path, "SELECT value FROM domain WHERE key = 'a'"]
+        let reader = Process()
+        reader.executableURL = URL(filePath: "/usr/bin/sqlite3", directoryHint: .notDirectory)
+        reader.arguments = [path, "SELECT value FROM domain WHERE key = 'a'"]
         let output = Pipe()
-        looking.standardOutput = output
-        try looking.run()
-        looking.waitUntilExit()
+        reader.standardOutput = output
+        try reader.run()
+        reader.waitUntilExit()
         #expect(String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) == "1\n")
         #expect(FileManager.default.fileExists(atPath: path + "-wal"))
         try catalog.write { try $0.takeNote("a", "2") }

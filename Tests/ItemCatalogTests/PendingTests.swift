@@ -264,8 +264,8 @@ import Trees
         try catalog.catalog.write { try $0.recordSending(id, SentContent(hash: [1], size: 10)) }
         try catalog.unlink("a", in: folder)
         _ = try catalog.catalog.write { try $0.removeFolder("f", in: .root, settle: 0) }
-        let told = [remote("A", "a", in: "F"), remote("B", "b", in: "F")]
-        for (item, expected) in zip(told, [PendingItem.RemoteChildren.leaving, .new]) {
+        let reported = [remote("A", "a", in: "F"), remote("B", "b", in: "F")]
+        for (item, expected) in zip(reported, [PendingItem.RemoteChildren.leaving, .new]) {
             _ = try catalog.catalog.write {
                 try $0.mergeChanges(
                     updated: [item], deleted: [], showing: [item.identifier], defaults: catalog.defaults)

@@ -10,26 +10,26 @@ import Trees
     ///
     /// - Parameter patience: how long the transaction waits for whoever looks.
     private func found(
-        within patience: DispatchTimeInterval, _ look: @escaping @Sendable (Catalog) throws -> String?
+        within patience: DispatchTimeInterval, _ read: @escaping @Sendable (Catalog) throws -> String?
     ) throws -> String? {
         let test = try TestCatalog()
         let catalog = test.catalog
         try catalog.write { try $0.takeNote("key", "before") }
-        let (writes, looks) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let (writes, reads) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let result = Mutex<Result<String?, any Error>?>(nil)
         Thread.detachNewThread {
             writes.wait()
-            let found = Result { try look(catalog) }
+            let found = Result { try read(catalog) }
             result.withLock { $0 = found }
-            looks.signal()
+            reads.signal()
         }
         try catalog.write { writer in
             writes.signal()
-            _ = looks.wait(timeout: .now() + patience)
-            if result.withLock({ $0 != nil }) { looks.signal() }
+            _ = reads.wait(timeout: .now() + patience)
+            if result.withLock({ $0 != nil }) { reads.signal() }
             try writer.takeNote("key", "after")
         }
-        looks.wait()
+        reads.wait()
         return try result.withLock { $0 }?.get()
     }
 

@@ -59,7 +59,7 @@ final class GatedStore: @unchecked Sendable {
         _ body: @escaping @Sendable () async throws(Failure) -> T
     ) async throws(Failure) -> T {
         let fault = world.takeFault(hook)
-        world.tell("store: \(hook.rawValue) \(about)\(fault.map { " (\($0))" } ?? "")")
+        world.log("store: \(hook.rawValue) \(about)\(fault.map { " (\($0))" } ?? "")")
         let changes = Self.changing.contains(hook)
         let carryOut: @Sendable () async -> Void = { do { _ = try await body() } catch {} }
         if fault == .late, changes {
@@ -120,7 +120,7 @@ extension GatedStore: FileProviderExtension {
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
     ) async throws(Failure) {
         let fault = world.takeFault(.startProvidingItem)
-        world.tell("store: startProvidingItem \(identifier.rawValue) \(range)\(fault.map { " (\($0))" } ?? "")")
+        world.log("store: startProvidingItem \(identifier.rawValue) \(range)\(fault.map { " (\($0))" } ?? "")")
         await park("startProvidingItem")
         if Task.isCancelled { throw Failure(.cancelled, "cancelled") }
         try checkLine()

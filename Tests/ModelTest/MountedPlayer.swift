@@ -98,7 +98,7 @@ final class MountedPlayer {
         file.bytes = seen
     }
 
-    private func look(_ when: String) throws {
+    private func checkUnchanged(_ when: String) throws {
         let seen = Observation(root: try world.tree(world.mount))
         if let difference = seen.difference(from: model.root), !isRacing { return fail("\(when): \(difference)") }
         model.adopt(seen.tree(keeping: model))
@@ -111,7 +111,7 @@ final class MountedPlayer {
         for slot in model.slots.values { slot.file.isUnsaved = false }
         model.slots = [:]
         try world.kill()
-        if isWritten { try adopt() } else { try look("after the kill") }
+        if isWritten { try adopt() } else { try checkUnchanged("after the kill") }
     }
 
     private func remotely(_ operation: Operation) throws {
@@ -210,7 +210,7 @@ final class MountedPlayer {
         } catch is MountedWorld.Failure {
             return fail("\(what): \(problem ?? "")")
         }
-        try look("at the end, both sides being the same")
+        try checkUnchanged("at the end, both sides being the same")
         if violation != nil { return }
         let local = Set(model.root.walk().filter { Agreement.isExcluded($0.path) }.map(\.file.bytes))
         let stored = Set(try world.tree(world.store).walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))

@@ -130,7 +130,7 @@ final class MountedWorld {
     /// The tree below a folder, as seen by programs: names, kinds, bytes, modes, attributes, link counts.
     func tree(_ path: String) throws -> ModelFile {
         var byInode: [UInt64: ModelFile] = [:]
-        func look(_ path: String) throws -> ModelFile? {
+        func readTree(_ path: String) throws -> ModelFile? {
             var status = stat()
             guard lstat(path, &status) == 0 else {
                 if errno == ENOENT { return nil }
@@ -143,7 +143,7 @@ final class MountedWorld {
                 file = ModelFile(.folder, mode: status.st_mode & 0o7777)
                 for name in Files.names(path)
                 where !name.hasPrefix(".hydrant-") && name != ".DAV" && !Self.isUpload(name) {
-                    guard let child = try look(path + "/" + name) else { continue }
+                    guard let child = try readTree(path + "/" + name) else { continue }
                     child.names += 1
                     file.children[name] = child
                 }
@@ -174,7 +174,7 @@ final class MountedWorld {
             byInode[UInt64(status.st_ino)] = file
             return file
         }
-        guard let root = try look(path) else { throw Failure("\(path) is gone") }
+        guard let root = try readTree(path) else { throw Failure("\(path) is gone") }
         return root
     }
 }

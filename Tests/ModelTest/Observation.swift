@@ -159,10 +159,10 @@ struct Observation {
         var known: [Int64: ModelFile] = [:]
         for (_, file) in model.root.walk() { if let inode = file.inode { known[inode] = file } }
         let open = model.slots.values.map(\.file)
-        let told = opened.map { openFiles(model, $0) }
-        if let told {
+        let reported = opened.map { openFiles(model, $0) }
+        if let reported {
             for file in open { known = known.filter { $0.value !== file } }
-            known.merge(told) { $1 }
+            known.merge(reported) { $1 }
         } else {
             for file in open where !file.isUnlinked {
                 if let inode = file.inode, known[inode] == nil { known[inode] = file }
@@ -173,7 +173,7 @@ struct Observation {
             if let done = made[ObjectIdentifier(seen)] { return done }
             var file = seen
             if let old = seen.inode.flatMap({ known[$0] }), old.kind == seen.kind,
-                told != nil || isSame(old, seen, open)
+                reported != nil || isSame(old, seen, open)
             {
                 if !old.isUnsaved { old.bytes = seen.bytes }
                 old.unreadable = seen.unreadable
@@ -181,7 +181,7 @@ struct Observation {
                 old.generation = seen.generation
                 old.children = [:]
                 file = old
-            } else if told == nil,
+            } else if reported == nil,
                 let split = open.first(where: {
                     $0.inode != seen.inode && $0.bytes == seen.bytes && !$0.isUnlinked && seen.kind == .document
                         && !seen.bytes.isEmpty

@@ -21,13 +21,13 @@ struct Player {
     mutating func play() -> String? {
         for operation in world.sequence.operations {
             world.random = Random(world.sequence.seed, operation.description)
-            world.tell("* \(operation)")
+            world.log("* \(operation)")
             perform(operation)
             done += 1
             if world.violation != nil { return world.violation }
         }
         world.random = Random(world.sequence.seed, "end")
-        world.tell("* end")
+        world.log("* end")
         settle(isEnd: true)
         return world.violation
     }
@@ -51,7 +51,7 @@ struct Player {
         case .remotePut, .remoteMove, .remoteDelete, .remoteFolder, .remoteAttribute: remotely(operation)
         case .evict, .download, .pin, .unpin, .pause, .resume, .hurry:
             let answer = world.machine.perform(operation)
-            world.tell("  \(answer)")
+            world.log("  \(answer)")
             if answer == .failed(Machine.hangs) { world.fail("\(operation) never comes to an end") }
         default: locally(operation)
         }
@@ -67,10 +67,10 @@ struct Player {
 
     private mutating func locally(_ operation: Operation) {
         let isListed = operation.paths.allSatisfy { list(above: $0, operation) }
-        look("before \(operation)")
+        checkUnchanged("before \(operation)")
         if world.violation != nil { return }
         let answer = world.machine.perform(operation)
-        world.tell("  \(answer)")
+        world.log("  \(answer)")
         if ![.read, .readAll, .list].contains(operation.verb) { hasChangedHere = true }
         if world.isRacing && world.machine.hasWaited {
             // The other client's changes arrived during the wait, and were seen before they were overwritten.
@@ -123,7 +123,7 @@ struct Player {
         if answer != expected, !(world.isRacing && world.machine.hasWaited) {
             return world.fail("\(operation): \(answer), expected \(expected)")
         }
-        look("after \(operation)")
+        checkUnchanged("after \(operation)")
     }
 
     /// Lists the folders above a path, as the kernel does. False: one cannot be listed now.
@@ -154,11 +154,11 @@ struct Player {
     }
 
     /// Checks that nothing changed under a program unless the other side did something.
-    private func look(_ when: String) {
+    private func checkUnchanged(_ when: String) {
         do {
             let seen = try world.observe()
             if let difference = seen.difference(from: model.root) {
-                world.tell("  seen: \(difference)")
+                world.log("  seen: \(difference)")
                 if !world.isRacing { return world.fail("\(when): \(difference)") }
             }
             take(seen)
@@ -181,7 +181,7 @@ struct Player {
     // MARK: Death
 
     private mutating func kill() {
-        look("before the kill")
+        checkUnchanged("before the kill")
         do { try world.kill() } catch { return world.fail("cannot start again: \(error)") }
         for slot in model.slots.values {
             slot.file.isUnsaved = false
@@ -190,7 +190,7 @@ struct Player {
         model.slots = [:]
         let saved = contents().saved
         for content in saved { world.ledger.whole(content) }
-        look("after the kill")
+        checkUnchanged("after the kill")
     }
 
     // MARK: The other client
@@ -232,7 +232,7 @@ struct Player {
             world.ledger.changedThere(before, allInStore(), touched: touched, "\(operation)")
             leftThere = base.snapshot()
         } catch {
-            world.tell("  \(error.code)")
+            world.log("  \(error.code)")
         }
     }
 
@@ -321,7 +321,7 @@ struct Player {
 
     private mutating func compare(isEnd: Bool) {
         // Where no other client interfered, the result is exactly that of the programs.
-        look("at the end, both sides being the same")
+        checkUnchanged("at the end, both sides being the same")
         if world.violation != nil { return }
         if let leftThere, !hasChangedHere, leftThere != world.base.snapshot() {
             return world.fail("nobody here changed anything, and the store is not as the other client left it")

@@ -65,7 +65,7 @@ final class World: @unchecked Sendable {
         try life.kill(heir: heir)
         for event in left {
             guard let afterDeath = event.afterDeath, random.chance(1, in: 2) else { continue }
-            tell("still arrives: \(event.what)")
+            log("still arrives: \(event.what)")
             let flag = Flag()
             Task {
                 await afterDeath()
@@ -87,14 +87,14 @@ final class World: @unchecked Sendable {
         Files.removeTree(directory)
     }
 
-    // MARK: Telling
+    // MARK: Log
 
     func fail(_ what: String) {
         if violation == nil { violation = what }
-        tell("FAILED: \(what)")
+        log("FAILED: \(what)")
     }
 
-    func tell(_ what: String) {
+    func log(_ what: String) {
         Schedule.shared.note(what.utf8)
         if keepsStory { story.append(what) }
     }

@@ -153,8 +153,8 @@ struct AccountTests {
             #expect(try account.login().succeeded)
             server.kill()
             try account.mountIt()
-            let look = try mount.shell("ls", limit: 40)
-            #expect(!look.succeeded && look.stderr.contains("No route to host"), "\(look)")
+            let listing = try mount.shell("ls", limit: 40)
+            #expect(!listing.succeeded && listing.stderr.contains("No route to host"), "\(listing)")
             #expect(try account.status().contains("offline since"))
             try server.start()
             try waitUntil(40, "it is back") { try mount.shell("cat here.txt").stdout == "here\n" }

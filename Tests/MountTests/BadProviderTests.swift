@@ -43,8 +43,8 @@ struct BadProviderTests {
         try await withServedMount(try Self.provider(lies)) { mount throws in
             #expect(try mount.run("ls -A; find . | sort; cat honest") == "honest\n.\n./honest\nhonest")
             #expect(try mount.run("ls -A ..") == mount.run("ls -A \"$MOUNT/..\""))
-            let told = try #require(mount.volume.engine.refused.summary(of: .root))
-            #expect(told.hasPrefix("11 entries of the store cannot be shown: "))
+            let summary = try #require(mount.volume.engine.refused.summary(of: .root))
+            #expect(summary.hasPrefix("11 entries of the store cannot be shown: "))
         }
     }
 

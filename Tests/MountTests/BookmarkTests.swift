@@ -98,8 +98,9 @@ struct BookmarkTests {
             #expect(try resolve(mount, bookmark).stale == ["contentModificationDate", "name", "path", "size", "type"])
             // Of what was not asked for nothing is said.
             let folder = try make(mount, "folder", "--values type")
-            let told = try mount.run("\"$HYDRANT\" bookmark show \(folder)")
-            #expect(told.hasPrefix("domain: ") && told.hasSuffix("\npath: folder\nright: none\ntype: public.folder\n"))
+            let output = try mount.run("\"$HYDRANT\" bookmark show \(folder)")
+            #expect(
+                output.hasPrefix("domain: ") && output.hasSuffix("\npath: folder\nright: none\ntype: public.folder\n"))
             for right in ["read", "write"] {
                 let granted = try make(mount, "a.jpeg", "--grant \(right)")
                 #expect(

@@ -72,8 +72,8 @@ struct CommandLineTests {
             #expect(mounted?["store"] as? String == "dir:\(mount.store)")
             try mount.run("echo x > new.txt")
             try mount.sync()
-            let looked = try object(["doctor", mount.mountPoint]) as? [String: Any]
-            #expect(looked?["mounted"] as? Bool == true && (looked?["problems"] as? [Any])?.isEmpty == true)
+            let report = try object(["doctor", mount.mountPoint]) as? [String: Any]
+            #expect(report?["mounted"] as? Bool == true && (report?["problems"] as? [Any])?.isEmpty == true)
             try mount.unmount()
             let found = try object(["rescue", mount.sandbox.state, mount.scratch + "/rescued", "--all"])
             #expect((found as? [[String: Any]])?.count == 1)

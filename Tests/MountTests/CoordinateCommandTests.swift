@@ -45,8 +45,8 @@ struct CoordinateCommandTests {
     @Test("the command can be interrupted and ended, and gets SIGPIPE, as if it ran by itself")
     func signals() async throws {
         try await withMount(seed: FileCoordinatorTests.seed) { mount in
-            let look = "sed -En 's/^Sig(Blk|Ign):\\t//p' /proc/self/status"
-            let masks = try mount.run("\"$HYDRANT\" coordinate --read a.txt -- \(look)").split(separator: "\n")
+            let command = "sed -En 's/^Sig(Blk|Ign):\\t//p' /proc/self/status"
+            let masks = try mount.run("\"$HYDRANT\" coordinate --read a.txt -- \(command)").split(separator: "\n")
                 .map { UInt64($0, radix: 16) }
             try #require(masks.count == 2)
             #expect(masks[0] == 0, "blocked")

@@ -193,7 +193,7 @@ struct DataLossStories {
         try await withMount(options) {
             try Seeding($0).file("doc.bin", [UInt8](repeating: UInt8(ascii: "a"), count: 4_000_000))
         } _: { mount in
-            let told = try mount.python(
+            let output = try mount.python(
                 """
                 good, failed = 0, 0
                 for n in range(30):
@@ -209,7 +209,7 @@ struct DataLossStories {
                         print("mixed:", n, len(data), data[:1], data[-1:]); sys.exit(1)
                 print(good > 0, file=sys.stderr)
                 """, limit: 90)
-            #expect(told == "")
+            #expect(output == "")
             try waitUntil(10, "the last one shows") { try mount.difference() == nil }
         }
     }

@@ -108,7 +108,7 @@ struct DocumentFaultTests {
     @Test("the example does not touch files that it could not write unchanged; errors name the document")
     func jot() async throws {
         try await DocumentTests.with { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 """
                 exec 2>&1
                 jot="$(dirname "$HYDRANT")/hydrant-jot"; cd "$SCRATCH"
@@ -124,7 +124,7 @@ struct DocumentFaultTests {
                 (ulimit -f 1; trap '' XFSZ; "$jot" small $long || echo "status $?") 2>&1 | say; ls -A
                 """)
             #expect(
-                told == """
+                output == """
                     hydrant-jot: folder: not UTF-8 text
                     status 1
                     kept
@@ -146,7 +146,7 @@ struct DocumentFaultTests {
                     small
                     steering
 
-                    """, "\(told)")
+                    """, "\(output)")
         }
     }
 
@@ -155,7 +155,7 @@ struct DocumentFaultTests {
     )
     func otherUsers() async throws {
         try await DocumentTests.with { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 """
                 exec 2>&1
                 own="$SCRATCH/own"; mkdir "$own"; chmod 777 "$own"; chmod 755 "$SCRATCH" "$(dirname "$SCRATCH")"
@@ -168,7 +168,7 @@ struct DocumentFaultTests {
                 stat -c '%n %u:%g %a' read-only group none; cat group none read-only
                 """)
             #expect(
-                told == """
+                output == """
                     hydrant-jot: O/read-only: Permission denied; it is read-only: make it writable, or save the document elsewhere
                     status 1
                     read-only 0:0 644
@@ -180,7 +180,7 @@ struct DocumentFaultTests {
                     word
                     old
 
-                    """, "\(told)")
+                    """, "\(output)")
         }
     }
 }

@@ -66,7 +66,7 @@ struct DocumentTypesTests {
     )
     func registers() async throws {
         try await withManifest { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + Self.files + """
                     entry org.aaa "Exec=$APP %f" "MimeType=text/plain;application/x-hynote;"
                     types register notes.toml
@@ -84,7 +84,7 @@ struct DocumentTypesTests {
                     rm "$XDG_CONFIG_HOME/mimeapps.list"
                     """, limit: 60)
             #expect(
-                told == """
+                output == """
                     org.example.notes: registered for Note, Text
                     Default application for “application/x-hynote”: org.example.notes.desktop
                     org.example.notes.desktop
@@ -109,7 +109,7 @@ struct DocumentTypesTests {
                     org.aaa.desktop (default)
                     org.example.notes.desktop (owner)
 
-                    """, "\(told)")
+                    """, "\(output)")
             let json = try mount.run(Desktop.prelude + "\"$HYDRANT\" types list --json")
             let all = try #require(try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [[String: Any]])
             #expect(all.count == 1 && all[0]["identifier"] as? String == "org.example.notes" && all[0].count == 5)
@@ -141,7 +141,7 @@ struct DocumentTypesTests {
     @Test("without the tools that make the databases, Hydrant still writes their entries, and removes them again")
     func withoutTools() async throws {
         try await withManifest { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + Self.files + """
                     # As it is on a machine that has none of them: programs read other files then.
                     rm "$SCRATCH/share/mime"; mkdir "$SCRATCH/share/mime" "$SCRATCH/bin"
@@ -156,7 +156,7 @@ struct DocumentTypesTests {
                     gio info -a standard::content-type b.hynb | tail -n 1; list c.txt || echo "status $?"
                     """)
             #expect(
-                told == """
+                output == """
                     org.example.notes: registered for Note, Text
                     org.example.notes: registered for Note, Text
                     Default application for “application/x-hynote”: org.example.notes.desktop
@@ -168,14 +168,14 @@ struct DocumentTypesTests {
                       standard::content-type: text/plain
                     status 3
 
-                    """, "\(told)")
+                    """, "\(output)")
         }
     }
 
     @Test("an invalid manifest changes nothing; another program's entry and types stay unchanged")
     func refuses() async throws {
         try await withManifest { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + Self.files + """
                     exec 2>&1
                     says() { types register "$1" 2>&1 | sed 's| /tmp/[^ ]*/| |g'; }
@@ -210,7 +210,7 @@ struct DocumentTypesTests {
                     grep -rl others "$XDG_DATA_HOME" | sed 's|.*/||' | sort; find "$XDG_DATA_HOME" -name '*mynote*'
                     """)
             #expect(
-                told == """
+                output == """
                     hydrant: none.toml: No such file or directory
                     hydrant: bad.toml: a manifest needs identifier, name, program and documents: 
                     hydrant: icons: none.png: unreadable, or larger than 4 MiB
@@ -229,7 +229,7 @@ struct DocumentTypesTests {
                     org.example.mine.svg
                     org.example.mine.xml
 
-                    """, "\(told)")
+                    """, "\(output)")
         }
     }
 }

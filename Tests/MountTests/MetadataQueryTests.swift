@@ -163,13 +163,13 @@ struct MetadataQueryTests {
             let notifications = query.notifications()
             query.enableUpdates()
             #expect(paths(query) == ["more.txt"])
-            var told: [String] = []
+            var updates: [String] = []
             for await notification in notifications {
                 guard case .updated(let added, let changed, let removed) = notification else { continue }
-                told = added.map { "+" + $0.name } + changed.map { "~" + $0.name } + removed.map { "-" + $0.name }
+                updates = added.map { "+" + $0.name } + changed.map { "~" + $0.name } + removed.map { "-" + $0.name }
                 break
             }
-            #expect(told == ["+more.txt", "-Report.txt"])
+            #expect(updates == ["+more.txt", "-Report.txt"])
         }
     }
 

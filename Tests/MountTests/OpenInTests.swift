@@ -95,7 +95,7 @@ struct OpenInMountTests {
     )
     func opens() async throws {
         try await withDesktop { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + """
                     entry org.a "Exec=$APP --new %f" "MimeType=text/plain;"
                     entry org.second "Exec=$APP %U" "MimeType=text/plain;" "Name[de]=Zweites"
@@ -106,7 +106,7 @@ struct OpenInMountTests {
                     opened
                     """)
             #expect(
-                told
+                output
                     == """
                     word --new
                     word \(mount.mountPoint)/letter.txt
@@ -119,7 +119,7 @@ struct OpenInMountTests {
                     annotation 
                     source hydrant
 
-                    """.replacing("source hydrant\n\n", with: "source hydrant\n"), "\(told)")
+                    """.replacing("source hydrant\n\n", with: "source hydrant\n"), "\(output)")
             #expect(try mount.status("letter.txt").state == .downloaded)
         }
     }
@@ -127,15 +127,15 @@ struct OpenInMountTests {
     @Test("with --wait the program's status is the command's, and JSON has it")
     func waits() async throws {
         try await withDesktop { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + """
                     printf '#!/bin/sh\\nexit 7\\n' >"$APP"
                     entry org.a "Exec=$APP %f" "MimeType=text/plain;" "Icon=some-icon"
                     "$HYDRANT" open letter.txt --wait --json || echo "status $?"
                     """)
-            let parts = told.split(separator: "}\n")
+            let parts = output.split(separator: "}\n")
             #expect(parts.last == "status 7\n")
-            let text = told.prefix { $0 != "s" || true }.components(separatedBy: "\nstatus").first ?? ""
+            let text = output.prefix { $0 != "s" || true }.components(separatedBy: "\nstatus").first ?? ""
             let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
             #expect(object["status"] as? Int == 7 && object["mimeType"] as? String == "text/plain" && object.count == 6)
             let program = try #require(object["program"] as? [String: Any])
@@ -178,23 +178,24 @@ struct OpenInMountTests {
     func progress() async throws {
         try await withDesktop { mount in
             try Seeding(mount.store).file("long.txt", String(repeating: "0123456789abcde\n", count: 60_000))
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + """
                     entry org.a "Exec=$APP %f" "MimeType=text/plain;"
                     until [[ -e long.txt ]]; do sleep 0.05; done
                     "$HYDRANT" limit --download 400K "$MOUNT" >/dev/null
                     "$(dirname "$HYDRANT")/hydrant-interact" long.txt open-in:org.a.desktop; opened
                     """)
-            let lines = told.split(separator: "\n").map(String.init)
-            #expect(lines[0].hasPrefix("downloading: ") && lines[0].hasSuffix(" of 960000 bytes"), "\(told)")
-            #expect(lines.contains("opened in org.a") && lines.contains("word \(mount.mountPoint)/long.txt"), "\(told)")
+            let lines = output.split(separator: "\n").map(String.init)
+            #expect(lines[0].hasPrefix("downloading: ") && lines[0].hasSuffix(" of 960000 bytes"), "\(output)")
+            #expect(
+                lines.contains("opened in org.a") && lines.contains("word \(mount.mountPoint)/long.txt"), "\(output)")
         }
     }
 
     @Test("a scoped program gets the document in its own folder until it ends; nothing of the right is left")
     func scoped() async throws {
         try await withDesktop { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + """
                     entry org.a "Exec=$APP %f" "MimeType=text/plain;"
                     export HYDRANT_TEST_DO='cat "$HYDRANT_SCOPED_PATH"; ls "$HYDRANT_SCOPED_FOLDER"; echo more >>"$1" || echo refused'
@@ -202,12 +203,12 @@ struct OpenInMountTests {
                     "$HYDRANT" open letter.txt --scoped write; opened
                     cat letter.txt; "$HYDRANT" grants --json "$MOUNT"; ls "$XDG_RUNTIME_DIR/hydrant/scoped"
                     """)
-            let lines = told.split(separator: "\n").map(String.init)
+            let lines = output.split(separator: "\n").map(String.init)
             let place = mount.sandbox.runtime + "/hydrant/scoped/"
             #expect(lines[0].hasPrefix("word \(place)") && lines[0].hasSuffix("/letter.txt"))
-            #expect(lines[3...4] == ["Dear Ada", "letter.txt"] && told.contains("refused"), "\(told)")
-            #expect(told.components(separatedBy: "refused").count == 2)
-            #expect(told.hasSuffix("Dear Ada\nmore\n[\n\n]\n"), "\(told)")
+            #expect(lines[3...4] == ["Dear Ada", "letter.txt"] && output.contains("refused"), "\(output)")
+            #expect(output.components(separatedBy: "refused").count == 2)
+            #expect(output.hasSuffix("Dear Ada\nmore\n[\n\n]\n"), "\(output)")
         }
     }
 
@@ -216,7 +217,7 @@ struct OpenInMountTests {
         arguments: ["HUP", "TERM"])
     func scopedInterrupted(_ signal: String) async throws {
         try await withDesktop { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + """
                     entry org.a "Exec=$APP %f" "MimeType=text/plain;"
                     export HYDRANT_TEST_DO='until [ -e "$SCRATCH/go" ]; do sleep 0.05; done; ls "$HYDRANT_SCOPED_FOLDER" || echo ended'
@@ -227,7 +228,7 @@ struct OpenInMountTests {
                     "$HYDRANT" grants --json "$MOUNT"; ls "$XDG_RUNTIME_DIR/hydrant/scoped"
                     touch "$SCRATCH/go"; opened | tail -n 1
                     """)
-            #expect(told == "1\n\(128 + (signal == "HUP" ? SIGHUP : SIGTERM))\n[\n\n]\nended\n", "\(told)")
+            #expect(output == "1\n\(128 + (signal == "HUP" ? SIGHUP : SIGTERM))\n[\n\n]\nended\n", "\(output)")
         }
     }
 
@@ -271,7 +272,7 @@ struct OpenInMountTests {
     func bus() async throws {
         try await withDesktop { mount in
             try Seeding(mount.scratch).file("service.py", Self.service)
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + """
                     entry org.example.Bus-App "DBusActivatable=true" "MimeType=text/plain;"
                     mkdir -p "$XDG_DATA_HOME/dbus-1/services"
@@ -287,13 +288,13 @@ struct OpenInMountTests {
                     entry org.example.Bus-App "DBusActivatable=true" "MimeType=text/plain;" "Exec=$APP %f"
                     "$HYDRANT" open letter.txt; opened
                     """, limit: 60)
-            let lines = told.split(separator: "\n").map(String.init)
+            let lines = output.split(separator: "\n").map(String.init)
             #expect(
                 lines[0] == """
                     {"data": {"activation-token": "token-1", "hydrant-annotation": "[1]", "hydrant-source-program": "hydrant"}, \
                     "path": "/org/example/Bus_App", "uris": ["file://\(mount.mountPoint)/letter.txt"]}
                     """)
-            #expect(lines[1] == "1" && lines[2].contains("/hydrant/scoped/") && lines[3] == "status 1", "\(told)")
+            #expect(lines[1] == "1" && lines[2].contains("/hydrant/scoped/") && lines[3] == "status 1", "\(output)")
             #expect(lines[4] == "word \(mount.mountPoint)/letter.txt")
         }
     }
@@ -334,7 +335,7 @@ struct OpenInMountTests {
     @Test("type and icons of a document as JSON, and its picture from the desktop's cache unless it is old")
     func described() async throws {
         try await withDesktop { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + #"""
                     mkdir -p "$XDG_DATA_HOME/icons/hicolor/48x48/mimetypes"
                     printf 'x' >"$XDG_DATA_HOME/icons/hicolor/48x48/mimetypes/image-png.png"
@@ -357,7 +358,7 @@ struct OpenInMountTests {
                     "$interact" "$SCRATCH/a picture.png" | grep thumbnail
                     touch "$SCRATCH/a picture.png"; "$interact" "$SCRATCH/a picture.png" | grep thumbnail
                     """#)
-            let parts = told.components(separatedBy: "}\n")
+            let parts = output.components(separatedBy: "}\n")
             let text = parts.dropLast().joined(separator: "}\n") + "}"
             let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
             #expect(object["type"] as? String == "public.png" && object["mimeType"] as? String == "image/png")
@@ -372,7 +373,7 @@ struct OpenInMountTests {
                       thumbnail: 80 bytes
                       thumbnail: 0 bytes
 
-                    """, "\(told)")
+                    """, "\(output)")
             #expect(try mount.status("photo.png").state == .placeholder)
         }
     }
@@ -387,16 +388,17 @@ struct OpenInMountTests {
                     mount.sandbox.state,
                 ], environment: mount.environment.merging(["PATH": "\(built):/usr/bin:/bin"]) { $1 }, limit: 20)
             guard mounted.succeeded else { throw HarnessError("cannot mount: \(mounted)") }
-            let told = try mount.run(
+            let output = try mount.run(
                 PreviewTests.makesPDF + """
                     picture half.png; "$HYDRANT" sync --quiet "$MOUNT"; "$HYDRANT" evict --quiet half.png
                     "$(dirname "$HYDRANT")/hydrant-interact" half.png | grep 'here\\|thumbnail'; stat -c %s half.png
                     """)
-            let lines = told.split(separator: "\n").map(String.init)
+            let lines = output.split(separator: "\n").map(String.init)
             #expect(lines[0] == "half.png: public.png, here: false")
             // (In whatever size the cache has it by now.)
             #expect(
-                lines.count == 3 && lines[1].hasPrefix("  thumbnail: ") && lines[1] != "  thumbnail: 0 bytes", "\(told)"
+                lines.count == 3 && lines[1].hasPrefix("  thumbnail: ") && lines[1] != "  thumbnail: 0 bytes",
+                "\(output)"
             )
         }
     }
@@ -414,7 +416,7 @@ struct OpenInMountTests {
                 path: "Sources/DocumentInteraction/Documentation.docc/DocumentInteraction.md"), encoding: .utf8)
         #expect(page.contains("```swift\n" + program + "```"))
         try await withDesktop { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Desktop.prelude + """
                     entry org.a "Exec=$APP %f" "MimeType=text/plain;"
                     mkdir -p "$XDG_DATA_HOME/icons/hicolor/48x48/mimetypes"
@@ -430,7 +432,7 @@ struct OpenInMountTests {
                     """)
             let icon = mount.sandbox.path + "/data/icons/hicolor/48x48/mimetypes/text-plain.png"
             #expect(
-                told
+                output
                     == """
                     open-in:org.a.desktop  Open in org.a
                     preview  Preview
@@ -458,7 +460,7 @@ struct OpenInMountTests {
                     status 1
 
                     """.replacing("downloading: 9 of 9 bytes\n", with: ""),
-                "\(told)")
+                "\(output)")
         }
     }
 }

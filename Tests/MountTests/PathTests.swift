@@ -46,7 +46,7 @@ struct PathTests {
             #expect(try sandbox.run(["bash", "-c", make, "bash", store], limit: 10).succeeded)
         }
         try await withMount(seed: seed) { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 #"""
                 name=$'f\xe4/n\xe4me\xff'
                 "$HYDRANT" download "$name" >/dev/null; "$HYDRANT" pin "$name" >/dev/null
@@ -57,7 +57,7 @@ struct PathTests {
                 "$HYDRANT" status $'../\xf4\x8f\xbb\xbf' | grep -c placeholder
                 """#)
             #expect(
-                told == """
+                output == """
                     downloaded,pinned
                     1
                     text
@@ -65,7 +65,7 @@ struct PathTests {
                      2f 6e e4 6d 65 ff 0a
                     1
 
-                    """, "\(told)")
+                    """, "\(output)")
             let none = try mount.shell(#""$HYDRANT" status $'none\xff'"#)
             #expect(none.status == 1 && none.stderr.contains("none\u{fffd}"), "\(none)")
             let elsewhere = try mount.shell(#""$HYDRANT" mount "dir:$STORE" "$SCRATCH"/$'m\xff'"#)

@@ -174,7 +174,7 @@ struct PreviewTests {
     )
     func ownFiles() async throws {
         try await withDocuments { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 #"""
                 exec 2>&1
                 says() { "$HYDRANT" preview "$@" 2>&1 | sed "s|$SCRATCH|S|g" || true; }
@@ -197,7 +197,7 @@ struct PreviewTests {
                 stat -c '%a %n' d d/e d/e/1 d/e/1/* | sed 's|d/e/1/||'
                 """#)
             #expect(
-                told == """
+                output == """
                     hydrant: S/a/1/document.pdf: is the document itself; choose another folder
                     hydrant: S/a/1/page-1.png: exists, and is not of a preview; choose another folder
                     S/a/1/index.html
@@ -216,7 +216,7 @@ struct PreviewTests {
                     600 page-1.png
                     600 page-2.png
 
-                    """, "\(told)")
+                    """, "\(output)")
         }
     }
 
@@ -301,7 +301,7 @@ struct PreviewTests {
     @Test("a preview waits for a writer; a store that is away is reported")
     func coordinated() async throws {
         try await withDocuments { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 """
                 mkfifo "$SCRATCH/go"
                 "$HYDRANT" coordinate --write notes.txt -- sh -c 'echo half >"$1"; echo >"$SCRATCH/holding"; read line <"$SCRATCH/go"; echo whole >"$1"' sh {} & writer=$!
@@ -310,7 +310,7 @@ struct PreviewTests {
                 until "$HYDRANT" claims --json "$MOUNT" | grep -q '"granted" : false'; do sleep 0.05; done
                 echo go >"$SCRATCH/go"; wait $writer; wait $reader; cat "$SCRATCH/out"
                 """)
-            #expect(told == "whole\n")
+            #expect(output == "whole\n")
             let away = try mount.shell(
                 """
                 mv "$STORE" "$STORE.away"; status=0; "$HYDRANT" preview two.pdf || status=$?
@@ -333,7 +333,7 @@ struct OfficePreviewTests {
         try await withMount(options) { store in
             try Seeding(store).file("a.rtf", #"{\rtf1\ansi Hello {\b RTF} world.\par}"#)
         } _: { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 """
                 "$HYDRANT" preview a.rtf
                 (cd /; \(OfficeSaveTests.office) --convert-to odt --outdir "$SCRATCH" "$MOUNT/a.rtf"
@@ -345,14 +345,14 @@ struct OfficePreviewTests {
                 head -c 2000 /dev/urandom >bad.docx; "$HYDRANT" preview bad.docx 2>&1 || echo "status $?"
                 ls -A; ls /tmp | grep -c hydrant-preview || true
                 """, limit: 300)
-            let lines = told.split(separator: "\n").map(String.init)
+            let lines = output.split(separator: "\n").map(String.init)
             #expect(
                 lines.prefix(7) == [
                     "Hello RTF world.", "==> a.odt <==", "Hello RTF world.", "==> a.docx <==", "Hello RTF world.", "2",
                     "%PDF",
-                ], "\(told)")
-            #expect(told.contains("a.docx\na.odt\na.rtf\nbad.docx\n"), "\(told)")
-            #expect(!told.contains(".~lock"))
+                ], "\(output)")
+            #expect(output.contains("a.docx\na.odt\na.rtf\nbad.docx\n"), "\(output)")
+            #expect(!output.contains(".~lock"))
         }
     }
 
@@ -392,8 +392,8 @@ struct OfficePreviewTests {
         options.limit = 400
         try await withMount(options) { mount in
             try Seeding(mount.scratch).file("remote.py", Self.remote)
-            let told = try mount.run("python3 \"$SCRATCH/remote.py\"", limit: 300)
-            #expect(told == "shown  []\n", "\(told)")
+            let output = try mount.run("python3 \"$SCRATCH/remote.py\"", limit: 300)
+            #expect(output == "shown  []\n", "\(output)")
         }
     }
 }

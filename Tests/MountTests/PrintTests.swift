@@ -74,7 +74,7 @@ struct PrintTests {
     @Test("a document is downloaded and queued at the printer when the command ends; JSON has the job")
     func prints() async throws {
         try await withMount(.with { $0.limit = 120 }, seed: Self.seed) { mount in
-            let told = try mount.run(
+            let output = try mount.run(
                 Self.server + """
                     "$HYDRANT" print letter.txt
                     printed letter.txt
@@ -84,9 +84,9 @@ struct PrintTests {
                     "$HYDRANT" print letter.txt --printer none 2>>"$SCRATCH/err" || echo "status $?"
                     "$HYDRANT" print letter.txt --copies 0 2>>"$SCRATCH/err" || echo "status $?"
                     """, limit: 60)
-            #expect(told.hasPrefix("letter.txt: paper-1\n[\n"), "\(told)")
-            #expect(told.contains("\"job\" : \"paper-2\"") && told.contains("\"printer\" : \"paper\""))
-            #expect(told.hasSuffix("letter.txt: paper-3\nstatus 3\nstatus 1\nstatus 64\n"), "\(told)")
+            #expect(output.hasPrefix("letter.txt: paper-1\n[\n"), "\(output)")
+            #expect(output.contains("\"job\" : \"paper-2\"") && output.contains("\"printer\" : \"paper\""))
+            #expect(output.hasSuffix("letter.txt: paper-3\nstatus 3\nstatus 1\nstatus 64\n"), "\(output)")
             let paper = try Seeding(mount.scratch).text("paper")
             #expect(paper.hasPrefix("title=letter.txt copies=1 type=text/plain\nDear Ada\n"), "\(paper)")
             #expect(paper.contains("title=main.swift copies=3 type=text/plain\nlet x = 1\n"))

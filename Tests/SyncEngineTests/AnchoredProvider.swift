@@ -36,7 +36,7 @@ final class AnchoredProvider: ForwardingProvider, ChangeEnumerating {
     var questions: [String] { state.withLock { $0.questions } }
     func forgetQuestions() { state.withLock { $0.questions = [] } }
 
-    func currentSyncAnchor() async throws(FileProviderError) -> SyncAnchor { SyncAnchor("\(look())") }
+    func currentSyncAnchor() async throws(FileProviderError) -> SyncAnchor { SyncAnchor("\(recordState())") }
 
     func enumerateChanges(from anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
         let text = String(decoding: anchor.bytes, as: UTF8.self)
@@ -59,7 +59,7 @@ final class AnchoredProvider: ForwardingProvider, ChangeEnumerating {
         guard let from = numbers.first, from >= controls.firstAnchor else {
             throw FileProviderError(.syncAnchorExpired, "That was too long ago.")
         }
-        let to = numbers.count == 3 ? numbers[1] : look()
+        let to = numbers.count == 3 ? numbers[1] : recordState()
         let first = numbers.count == 3 ? numbers[2] : 0
         let (old, new) = state.withLock { ($0.states[from], $0.states[to]) }
         let updated = new.values.filter { old[$0.identifier] != $0 }
@@ -76,7 +76,7 @@ final class AnchoredProvider: ForwardingProvider, ChangeEnumerating {
     }
 
     /// The number of the store's present state.
-    private func look() -> Int {
+    private func recordState() -> Int {
         let items = Dictionary(uniqueKeysWithValues: base.items().values.map { ($0.identifier, $0) })
         return state.withLock { state in
             state.states.append(items)

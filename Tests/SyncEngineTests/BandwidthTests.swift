@@ -35,10 +35,10 @@ import Trees
     /// Lets time pass up to a moment, from one waking to the next. Whenever it stands still, so many movers wait.
     private func run(to end: Duration, _ limit: BandwidthLimit, movers: Int) async throws {
         while true {
-            var looks = 0
+            var yields = 0
             while limit.waitingCount != movers || ticker.sleeperCount != 1 {
-                looks += 1
-                try #require(looks < 10_000_000, "it does not stand still")
+                yields += 1
+                try #require(yields < 10_000_000, "it does not stand still")
                 await Task.yield()
             }
             guard let next = ticker.nextWake, next <= end else { break }

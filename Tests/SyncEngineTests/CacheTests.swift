@@ -22,7 +22,7 @@ import Trees
         return test
     }
 
-    private func bring(_ paths: [String], _ test: TestEngine) async throws {
+    private func download(_ paths: [String], _ test: TestEngine) async throws {
         for path in paths {
             _ = try await test.engine.download(try test.inode(path).id)
             try #require(try await eventually { try test.inode(path).extents == nil })
@@ -40,18 +40,18 @@ import Trees
     @Test("at the limit nothing is evicted; above it, the least recently used documents, until 5 % below")
     func leastRecentlyUsed() async throws {
         let test = try await prepared()
-        try await bring(lettersWithout("", upTo: "j"), test)
+        try await download(lettersWithout("", upTo: "j"), test)
         #expect(await test.engine.cache.tidy() == 0)
         // Read again: it is not the oldest any more.
         test.engine.released(
             try test.inode("a").id, GenerationID(inode: try test.inode("a").id.rawValue, number: 1), wrote: false)
-        try await bring(["k"], test)
+        try await download(["k"], test)
         #expect(try test.catalog.read { try $0.bytesHere() } == 1_100)
         #expect(await test.engine.cache.tidy() == 200)
         #expect(try here(test) == lettersWithout("bc", upTo: "k"))
         #expect(await test.engine.cache.tidy() == 0)
         // The bytes come again.
-        try await bring(["b"], test)
+        try await download(["b"], test)
         #expect(try test.inode("b").bytesPresent == 100)
     }
 
@@ -62,7 +62,7 @@ import Trees
         try await test.engine.enumerate(.root)
         try await test.engine.enumerate(try test.inode("folder").id)
         try await test.engine.enumerate(try test.inode("folder/g").id)
-        try await bring(["a", "b", "c", "folder/g/deep"], test)
+        try await download(["a", "b", "c", "folder/g/deep"], test)
         let (b, c) = (try test.inode("b").id, try test.inode("c").id)
         let (pinned, folder) = (try test.item("a").id, try test.item("folder").id)
         try test.catalog.write { writer in
@@ -95,10 +95,10 @@ import Trees
         let test = try await prepared()
         try test.remote.put("large", [UInt8](repeating: 1, count: 5_000))
         try await test.engine.enumerate(.root)
-        try await bring(["a", "b"], test)
+        try await download(["a", "b"], test)
         let large = try test.inode("large").id
         test.volume.setOpen(large, true)
-        try await bring(["large"], test)
+        try await download(["large"], test)
         #expect(await test.engine.cache.tidy() == 0)
         #expect(try here(test) == ["a", "b", "large"])
         test.volume.setOpen(large, false)
@@ -109,7 +109,7 @@ import Trees
     @Test("the holes of a local file take no space, and cause no eviction")
     func holes() async throws {
         let test = try await prepared(most: 1 << 20)
-        try await bring(["a", "b"], test)
+        try await download(["a", "b"], test)
         for (name, size) in [("big", 3 << 40), ("small", 600 << 20)] as [(Filename, Int64)] {
             let inode = try test.save(name, "x")
             let content = try test.store.open(
@@ -128,7 +128,7 @@ import Trees
         for number in 0..<5 {
             try test.remote.put("full\(number)", [UInt8](repeating: 7, count: 300_000))
             try await test.engine.enumerate(.root)
-            try await bring(["full\(number)"], test)
+            try await download(["full\(number)"], test)
         }
         #expect(await test.engine.cache.tidy() == 600_200)
         #expect(try here(test) == ["big", "full2", "full3", "full4", "small"])
@@ -139,13 +139,13 @@ import Trees
     func keptGoesLast() async throws {
         let test = try await prepared()
         test.remote.disposition = .keep
-        try await bring(lettersWithout("", upTo: "k"), test)
+        try await download(lettersWithout("", upTo: "k"), test)
         #expect(await test.engine.cache.tidy() == 200)
         #expect(try here(test) == lettersWithout("ab", upTo: "k"))
         #expect(test.remote.calls(of: .stopProvidingItem).count == 11)
         test.remote.disposition = .evict
         test.remote.forgetCalls()
-        try await bring(["a", "l"], test)
+        try await download(["a", "l"], test)
         // Used last, but all others are to be kept.
         #expect(await test.engine.cache.tidy() == 200)
         #expect(try here(test) == lettersWithout("abl"))
@@ -157,7 +157,7 @@ import Trees
         let test = try await prepared()
         let gate = Gate()
         test.plan.inject(.hang(gate), into: .stopProvidingItem)
-        try await bring(lettersWithout("", upTo: "k"), test)
+        try await download(lettersWithout("", upTo: "k"), test)
         #expect(await test.engine.cache.tidy() == 200)
         #expect(try here(test) == lettersWithout("ab", upTo: "k"))
         gate.open()
@@ -166,7 +166,7 @@ import Trees
     @Test("the order of use survives a restart")
     func restart() async throws {
         let test = try await prepared(most: nil)
-        try await bring(["a", "b", "c"], test)
+        try await download(["a", "b", "c"], test)
         for name in ["b", "c", "a"] {
             let id = try test.inode(name).id
             test.engine.released(id, GenerationID(inode: id.rawValue, number: 1), wrote: false)
@@ -183,7 +183,7 @@ import Trees
     @Test("candidates for eviction come page by page, each once")
     func pages() async throws {
         let test = try await prepared(most: nil)
-        try await bring(Self.letters, test)
+        try await download(Self.letters, test)
         try test.catalog.write { try $0.recordUse([try $0.resolve(["c"]).id: FileTime(nanoseconds: 5)]) }
         var found: [InodeID] = []
         var last: EvictionCandidate?
@@ -201,7 +201,7 @@ import Trees
     func byItself() async throws {
         let test = try await prepared()
         test.engine.start()
-        try await bring(lettersWithout("", upTo: "k"), test)
+        try await download(lettersWithout("", upTo: "k"), test)
         #expect(try await eventually { try here(test) == lettersWithout("ab", upTo: "k") })
         await test.engine.stop()
     }
@@ -209,7 +209,7 @@ import Trees
     @Test("with too little free space, all documents that may be evicted are evicted")
     func minimumFree() async throws {
         let test = try await prepared(most: nil, minimumFree: .bytes(1 << 60))
-        try await bring(["a", "b"], test)
+        try await download(["a", "b"], test)
         // Not all of them by this call: the download asked for room as well.
         _ = await test.engine.cache.tidy()
         #expect(try here(test).isEmpty)

@@ -10,10 +10,10 @@ import Trees
 @Suite struct CommitTests {
     @Test func aConfirmationConcernsTheStore() async throws {
         let test = try TestEngine()
-        let told = Mutex<[Bool]>([])
-        test.engine.publisher.onCommit { _, concernsStore in told.withLock { $0.append(concernsStore) } }
+        let commits = Mutex<[Bool]>([])
+        test.engine.publisher.onCommit { _, concernsStore in commits.withLock { $0.append(concernsStore) } }
         try test.save("a", "text")
-        #expect(told.withLock { $0 } == [])
+        #expect(commits.withLock { $0 } == [])
         let row = try test.item("a")
         let made = Item(
             identifier: ItemIdentifier("x"), parentIdentifier: .rootContainer, filename: "a", kind: .document, size: 4,
@@ -23,6 +23,6 @@ import Trees
             _ = try $0.confirmCreation(
                 row.id, as: made, contentRevision: row.contentRevision, metadataRevision: row.metadataRevision)
         }
-        #expect(told.withLock { $0 } == [true])
+        #expect(commits.withLock { $0 } == [true])
     }
 }

@@ -80,11 +80,11 @@ private final class TwoSides {
             (here, everything) = try await tree()
             there = remote.snapshot()
         } while (!pending.isEmpty || here != there) && .now < deadline
-        if !pending.isEmpty { tell("does not end: \(pending)") }
-        if here != there { tell("here \(here)\nat the store \(there)") }
+        if !pending.isEmpty { fail("does not end: \(pending)") }
+        if here != there { fail("here \(here)\nat the store \(there)") }
         let found = Set(everything.split(separator: "\n").map(String.init))
         for (line, place) in lines where !found.contains(line) {
-            tell("line \(line) of \(place) is lost; left is \(everything)\n\(calls)")
+            fail("line \(line) of \(place) is lost; left is \(everything)\n\(calls)")
         }
     }
 
@@ -94,7 +94,7 @@ private final class TwoSides {
             .map { "  \($0)" }.joined(separator: "\n")
     }
 
-    private func tell(_ what: String) { Issue.record("\(what)\n\(story.joined(separator: "\n"))") }
+    private func fail(_ what: String) { Issue.record("\(what)\n\(story.joined(separator: "\n"))") }
 
     // MARK: Calls
 

@@ -35,7 +35,7 @@ import Trees
     }
 
     /// What is joined may be a question that failed before the store was itself again.
-    private func look() async throws {
+    private func list() async throws {
         do { try await test.engine.enumerate(.root) } catch { try await test.engine.enumerate(.root) }
     }
 
@@ -72,7 +72,7 @@ import Trees
         #expect(test.remote.snapshot() == ["a": document("text")])
         try test.unlink("a")
         // A person sees it nowhere, although the store tells of it.
-        try await look()
+        try await list()
         #expect(try test.names().isEmpty)
         #expect(try test.engine.pending().count == 1)
         try await end()
@@ -83,7 +83,7 @@ import Trees
     @Test func aRenamedDocumentIsRenamedThere() async throws {
         try await lose { try test.save("a", "text") }
         try test.rename("a", "b")
-        try await look()
+        try await list()
         #expect(try test.names() == ["b"])
         let identifier = test.remote.item(at: "a")?.identifier
         try await end()
@@ -104,7 +104,7 @@ import Trees
     @Test func aFolderGoes() async throws {
         try await lose { try test.makeFolder("f") }
         try await removeFolder("f")
-        try await look()
+        try await list()
         #expect(try test.names().isEmpty)
         try await end()
         #expect(test.remote.snapshot().isEmpty)
@@ -124,7 +124,7 @@ import Trees
         try test.remote.put("f/theirs", "theirs")
         try await removeFolder("f")
         try await end()
-        try await look()
+        try await list()
         #expect(test.remote.snapshot() == ["f": .folder, "f/theirs": document("theirs")])
         #expect(try test.names() == ["f"])
     }
@@ -141,7 +141,7 @@ import Trees
         try test.remote.put("a", "them")
         try test.unlink("a")
         try await end()
-        try await look()
+        try await list()
         #expect(test.remote.snapshot() == ["a": document("them")])
         #expect(try test.names() == ["a"])
     }
@@ -161,7 +161,7 @@ import Trees
         if isMade {
             try await lose { try test.save("a", "first") }
         } else {
-            try await look()
+            try await list()
             test.engine.start()
             test.plan.isOffline = true
             try test.save("a", "first")
@@ -188,7 +188,7 @@ import Trees
 
     @Test func itsFolderIsDeletedToo() async throws {
         try test.remote.mkdir("f")
-        try await look()
+        try await list()
         let folder = try test.inode("f").id
         try await test.engine.enumerate(folder)
         test.engine.start()
@@ -216,7 +216,7 @@ import Trees
 
     /// It had not been made: nothing is asked of the store but its listing.
     @Test func whatWasNotMadeIsForgotten() async throws {
-        try await look()
+        try await list()
         test.engine.start()
         test.plan.fail(.createItem, times: 100_000, with: .serverUnreachable)
         try test.save("a", "text")

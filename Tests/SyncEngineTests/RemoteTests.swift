@@ -20,8 +20,8 @@ import Trees
         await gate.waitForArrivals()
         let joined = Task { try await fetcher.fetch(.root, joining: true) }
         let patient = Task { try await fetcher.fetch(.root, joining: true) }
-        let anew = Task { try await fetcher.fetch(.root, joining: false) }
-        for task in [begun, joined, anew] {
+        let newer = Task { try await fetcher.fetch(.root, joining: false) }
+        for task in [begun, joined, newer] {
             task.cancel()
             let result = await task.result
             guard case .failure(let error) = result, case SyncError.cancelled = error else {

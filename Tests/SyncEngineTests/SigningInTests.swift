@@ -65,13 +65,13 @@ import Trees
     /// - Parameter earlier: what was asked before waits there; the store refuses it when somebody looks already.
     private func signIn(
         _ engine: SyncEngine, _ account: Account, isAccepted: Bool, after earlier: Gate? = nil,
-        _ look: @escaping @Sendable () async throws -> Void
+        _ request: @escaping @Sendable () async throws -> Void
     ) async throws {
         let gate = Gate()
         account.set(isAccepted: isAccepted, gate)
         await engine.credentialMayHaveChanged()
         #expect(engine.client.connection.failure != nil, "until the store has said so")
-        let task = Task { try await look() }
+        let task = Task { try await request() }
         earlier?.open()
         try await Task.sleep(for: StoreClient.patienceWhenAway * 4)
         gate.open()

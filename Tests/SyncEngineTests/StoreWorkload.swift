@@ -70,13 +70,13 @@ struct StoreWorkload: Sendable {
                 if .now > deadline { throw Failure(description: "\(what) goes on failing: \(error)") }
                 usleep(20_000)
                 // Whoever does not find what he expects looks again.
-                if [ENOENT, ESTALE, ENOTEMPTY].contains(error.errno) { try? look() }
+                if [ENOENT, ESTALE, ENOTEMPTY].contains(error.errno) { try? relist() }
             }
         }
     }
 
     /// Every folder that was looked at is asked for anew.
-    private func look() throws {
+    private func relist() throws {
         let folders = try here.catalog.read { try $0.enumeratedFolders() }
         try blocking { [engine = here.volume.engine] in for folder in folders { try await engine.enumerate(folder) } }
     }
@@ -188,7 +188,7 @@ struct StoreWorkload: Sendable {
         var wrong: String?
         repeat {
             let pending = try here.sync(limit: 5)
-            try? look()
+            try? relist()
             wrong =
                 pending.isEmpty
                 ? try difference(remote.snapshot(), "the store") ?? difference(tree(), "the mount")
