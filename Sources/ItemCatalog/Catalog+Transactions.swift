@@ -17,7 +17,7 @@ extension Catalog {
 
     /// A transaction in progress. Instances exist only inside ``Catalog/write(_:)``.
     package final class Writer: Reader {
-        package let now = FileTime.now
+        package let now: FileTime
         package let transaction = TreeTransaction()
         private let kept: Kept
         package var exclusions: Exclusions { kept.exclusions }
@@ -29,6 +29,7 @@ extension Catalog {
 
         init(db: Database, _ queries: PreparedQueries, _ kept: Kept) {
             self.kept = kept
+            now = kept.date()
             super.init(db: db, queries)
         }
     }
@@ -39,6 +40,8 @@ extension Catalog {
         let exclusions: Exclusions
         /// Rules for holding deletions of the store until a person decides.
         let hold: DeletionHold
+        /// The clock of changes and of waits.
+        let date: @Sendable () -> FileTime
         let waiting = WaitingItems()
         let reopened = ReopenedFolders()
         let front = ListingFront()

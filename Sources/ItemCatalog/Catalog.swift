@@ -1,6 +1,6 @@
 import CLinux
 import CSQLite
-import FileProvider
+package import FileProvider
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -44,12 +44,13 @@ package final class Catalog: Sendable {
     /// - Parameters:
     ///   - domain: the domain that the catalog belongs to (`dir:/STORE`); a catalog of another domain is refused.
     ///   - owner: the owner of files in a new catalog, beginning with the root.
+    ///   - date: the clock of changes and of waits.
     package init(
         path: String, domain: String, owner: (uid: UInt32, gid: UInt32), exclusions: Exclusions = Exclusions(),
-        hold: DeletionHold = DeletionHold()
+        hold: DeletionHold = DeletionHold(), date: @escaping @Sendable () -> FileTime = { .now }
     ) throws(CatalogError) {
         self.path = path
-        kept = Kept(exclusions: exclusions, hold: hold)
+        kept = Kept(exclusions: exclusions, hold: hold, date: date)
         checkpointer = Checkpointer(path: path)
         log = HeldLog(path + "-wal")
         do {
@@ -60,7 +61,7 @@ package final class Catalog: Sendable {
             try writer.write { db in
                 checkpointer.watch(db)
                 if isNew {
-                    let now = FileTime.now.nanoseconds
+                    let now = kept.date().nanoseconds
                     try db.execute(
                         sql:
                             "UPDATE inode SET uid = ?, gid = ?, atime = ?, mtime = ?, ctime = ?, btime = ? WHERE id = 1",
@@ -86,7 +87,7 @@ package final class Catalog: Sendable {
     /// Opens an existing catalog, of any domain. An older schema is migrated.
     package init(existing path: String) throws(CatalogError) {
         self.path = path
-        kept = Kept(exclusions: Exclusions(), hold: DeletionHold())
+        kept = Kept(exclusions: Exclusions(), hold: DeletionHold(), date: { .now })
         checkpointer = Checkpointer(path: path)
         log = HeldLog(path + "-wal")
         do {

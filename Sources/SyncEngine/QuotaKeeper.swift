@@ -27,14 +27,14 @@ package final class QuotaKeeper: Sendable {
         guard client.reportsQuota, await mount.waitsAfterStart(client) else { return }
         await ask()
         while !Task.isCancelled {
-            let timer = Task { [waker, seconds = mount.times.quota] in
-                if (try? await Task.sleep(for: .seconds(seconds))) != nil { waker.yield() }
+            let timer = Task { [waker, clock = mount.clock, seconds = mount.times.quota] in
+                if (try? await clock.sleep(for: .seconds(seconds))) != nil { waker.yield() }
             }
             var iterator = wakes.makeAsyncIterator()
             _ = await iterator.next()
             timer.cancel()
             // Ask once for many uploads.
-            guard (try? await Task.sleep(for: .seconds(mount.times.quotaAfterChange))) != nil else { return }
+            guard (try? await mount.clock.sleep(for: .seconds(mount.times.quotaAfterChange))) != nil else { return }
             await ask()
         }
     }

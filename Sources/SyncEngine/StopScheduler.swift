@@ -25,7 +25,7 @@ final class StopScheduler: Sendable {
 
     func released(_ inode: InodeID) {
         state.withLock { state in
-            state.deadlines[inode] = .now + .seconds(mount.times.stopProviding)
+            state.deadlines[inode] = mount.clock.awake + .seconds(mount.times.stopProviding)
             guard state.timer == nil else { return }
             state.timer = Task(executorPreference: mount.workers) { await self.run() }
         }
@@ -40,9 +40,9 @@ final class StopScheduler: Sendable {
 
     private func run() async {
         while let next = state.withLock({ $0.deadlines.values.min() }) {
-            guard (try? await Task.sleep(until: next, clock: .suspending)) != nil else { return }
+            guard (try? await mount.clock.sleep(until: next)) != nil else { return }
             let due = state.withLock { state in
-                let due = state.deadlines.filter { $0.value <= .now }.map(\.key)
+                let due = state.deadlines.filter { $0.value <= mount.clock.awake }.map(\.key)
                 for inode in due { state.deadlines[inode] = nil }
                 return due
             }

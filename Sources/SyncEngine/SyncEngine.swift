@@ -39,19 +39,19 @@ package final class SyncEngine: Sendable {
     package init(
         provider: any FileProviderExtension, catalog: Catalog, store: ContentStore, times: SyncTimes,
         defaults: PlaceholderDefaults, cache limits: CacheLimits = .none, isReadOnly: Bool = false, logger: Logger,
-        ticker: any Ticking = MachineTicker(), workers: Workers? = nil
+        clock: any EngineClock = MachineClock(), workers: Workers? = nil
     ) {
         mount = MountState(
             catalog: catalog, store: store, times: times, defaults: defaults, cache: limits, isReadOnly: isReadOnly,
-            logger: logger, workers: workers)
+            logger: logger, clock: clock, workers: workers)
         let log = EventLog()
-        client = StoreClient(provider, events: log, workers: mount.workers, logger: logger)
+        client = StoreClient(provider, events: log, workers: mount.workers, clock: clock, logger: logger)
         reports = EventReports(mount, log)
         switches = SyncSwitches(catalog)
-        transfers = Transfers(ticker: ticker)
+        transfers = Transfers(clock: clock)
         given = GivenThumbnails(directory: store.directory, logger: logger)
         remote = RemoteState(mount, log)
-        uploads = UploadState(catalog)
+        uploads = UploadState(catalog, clock)
         publisher = CommitPublisher(mount, reports)
         fetcher = FolderFetcher(mount: mount, client: client, remote: remote, reports: reports)
         walks = ListingPrefetcher(mount: mount, client: client, switches: switches)

@@ -22,7 +22,7 @@ func interruptible<T: Sendable>(
     }
     let result = await task.result
     for source in sources { source.cancel() }
-    if let number = caught.withLock({ $0 }) { await Interruption.end(by: number) }
+    if let number = caught.withLock({ $0 }) { Interruption.end(by: number) }
     return try result.get()
 }
 
@@ -35,10 +35,15 @@ enum Interruption {
     }
 
     /// Ends this process by the signal itself, so that its parent sees which.
-    static func end(by number: Int32) async {
+    static func end(by number: Int32) -> Never {
         signal(number, SIG_DFL)
-        kill(getpid(), number)
-        // Another thread takes the signal.
-        try? await Task.sleep(for: .seconds(10))
+        // The threads of libdispatch block signals, and there may be no other: this thread takes the signal.
+        var own = sigset_t()
+        sigemptyset(&own)
+        sigaddset(&own, number)
+        pthread_sigmask(SIG_UNBLOCK, &own, nil)
+        raise(number)
+        // (The parent set the signal to be ignored, or blocks it outside.)
+        exit(128 + number)
     }
 }

@@ -68,7 +68,7 @@ final class PreviewPager {
         preview?.close()
         continuation.finish()
         for await case .loaded(_, .success(let late)) in events { late.close() }
-        if let signal { await Interruption.end(by: signal) }
+        if let signal { Interruption.end(by: signal) }
         if let status = statuses[controller.index] {
             warn(message)
             throw ExitCode(status)

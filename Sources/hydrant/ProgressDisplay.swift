@@ -26,8 +26,7 @@ final class ProgressDisplay {
         let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
         source.setEventHandler {
             Self.write("\r\u{1b}[K")
-            signal(SIGINT, SIG_DFL)
-            kill(getpid(), SIGINT)
+            Interruption.end(by: SIGINT)
         }
         source.resume()
         interrupt = source

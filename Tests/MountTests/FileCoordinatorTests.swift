@@ -237,6 +237,30 @@ struct FileCoordinatorTests {
         }
     }
 
+    @Test(
+        "a document replaced while a reader waits: the reader gets the new one",
+        arguments: ["echo new >b.tmp; mv b.tmp b.txt", "rm b.txt; echo new >b.txt"])
+    func replaced(_ save: String) async throws {
+        try await Self.withDomain { mount in
+            // (Not sent: nothing but its row in the catalog identifies it.)
+            _ = try mount.run("\"$HYDRANT\" pause \"$MOUNT\"; echo old >b.txt")
+            let holder = try mount.start(
+                "exec \"$HYDRANT\" coordinate --write b.txt -- sh -c '\(Self.untilGo) \(save)'")
+            try waitUntil(5, "it is held") { try claims(mount).contains(where: \.isGranted) }
+            let waiting = Task.detached {
+                try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) {
+                    try await FileCoordinator().coordinate(readingItemAt: Self.url(mount, "b.txt")) {
+                        try Self.text($0)
+                    }
+                }
+            }
+            try waitUntil(5, "somebody waits") { try claims(mount).count == 2 }
+            try Seeding(mount.scratch).file("go", "")
+            #expect(try await waiting.value == "new\n")
+            #expect(holder.wait(limit: 10).succeeded)
+        }
+    }
+
     // MARK: Waiting
 
     @Test("a wait can be cancelled or time out; then nothing of it is left")

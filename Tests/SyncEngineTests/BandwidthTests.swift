@@ -9,7 +9,7 @@ import Trees
 
 /// No test here looks at the machine's clock: time goes by when everybody waits for it.
 @Suite("Bandwidth limits", .timeLimit(.minutes(10))) struct BandwidthTests {
-    private let ticker = ManualTicker()
+    private let clock = ManualClock()
 
     /// What one transfer has moved.
     private final class Count: Sendable {
@@ -36,20 +36,20 @@ import Trees
     private func run(to end: Duration, _ limit: BandwidthLimit, movers: Int) async throws {
         while true {
             var yields = 0
-            while limit.waitingCount != movers || ticker.sleeperCount != 1 {
+            while limit.waitingCount != movers || limit.nextTurn.map({ !clock.isSleeping(until: $0) }) ?? true {
                 yields += 1
                 try #require(yields < 10_000_000, "it does not stand still")
                 await Task.yield()
             }
-            guard let next = ticker.nextWake, next <= end else { break }
-            ticker.advance(to: next)
+            guard let next = clock.nextWake, next <= end else { break }
+            clock.advance(to: next)
         }
-        ticker.advance(to: end)
+        clock.advance(to: end)
     }
 
     @Test("the limit holds in each second, for any size of the pieces", arguments: [100, 1_000, 64_000])
     func rate(piece: Int) async throws {
-        let limit = BandwidthLimit(ticker: ticker)
+        let limit = BandwidthLimit(clock: clock)
         limit.set(10_000)
         let (count, task) = move(limit, 1, piece: piece)
         for second in [1, 5, 20] {
@@ -66,7 +66,7 @@ import Trees
 
     @Test("transfers share equally, also when one requests much at a time and the other little")
     func fair() async throws {
-        let limit = BandwidthLimit(ticker: ticker)
+        let limit = BandwidthLimit(clock: clock)
         limit.set(10_000)
         let large = move(limit, 1, piece: 8_000)
         let small = move(limit, 2, piece: 100)
@@ -84,7 +84,7 @@ import Trees
 
     @Test("a later transfer gets no credit for the time before it")
     func latecomer() async throws {
-        let limit = BandwidthLimit(ticker: ticker)
+        let limit = BandwidthLimit(clock: clock)
         limit.set(10_000)
         let first = move(limit, 1, piece: 100)
         try await run(to: .seconds(10), limit, movers: 1)
@@ -98,7 +98,7 @@ import Trees
 
     @Test("a new limit holds at once, also for waiting transfers; no limit releases all")
     func change() async throws {
-        let limit = BandwidthLimit(ticker: ticker)
+        let limit = BandwidthLimit(clock: clock)
         limit.set(1_024)
         let (count, task) = move(limit, 1, piece: 100_000, total: 300_000)
         try await run(to: .seconds(10), limit, movers: 1)
@@ -115,7 +115,7 @@ import Trees
 
     @Test("nothing waits without a limit, and a cancelled transfer ends at once")
     func cancel() async throws {
-        let limit = BandwidthLimit(ticker: ticker)
+        let limit = BandwidthLimit(clock: clock)
         for _ in 0..<1_000 { try await limit.take(1 << 30, for: 1) }
         limit.set(1_024)
         try await limit.take(1 << 20, for: 1)
@@ -130,7 +130,7 @@ import Trees
 
     @Test("a download proceeds at the limit, piece by piece, without a time-out")
     func download() async throws {
-        let test = try TestEngine(readTimeout: 0.2, ticker: ticker)
+        let test = try TestEngine(readTimeout: 0.2, clock: clock)
         try test.remote.put("a", [UInt8](repeating: 7, count: 100_000))
         try await test.engine.enumerate(.root)
         let limit = test.engine.transfers.downloadLimit
@@ -140,8 +140,7 @@ import Trees
         #expect(try await eventually { limit.waitingCount == 1 })
         let transfer = try #require(test.engine.transfers.now().first)
         #expect(transfer.direction == .download && transfer.path == "a" && transfer.total == 100_000)
-        // Longer than the read time-out, on the machine's clock: it waits for us, not for the provider.
-        try await Task.sleep(for: .milliseconds(600))
+        // (Longer than the read time-out: the download waits for the limit, not for the provider.)
         try await run(to: .seconds(5), limit, movers: 1)
         #expect(abs(transfer.done - 51_200) < 3_000)
         try await run(to: .seconds(9), limit, movers: 1)
@@ -152,7 +151,7 @@ import Trees
 
     @Test("an upload proceeds at the limit too; the store gets it whole")
     func upload() async throws {
-        let test = try TestEngine(ticker: ticker)
+        let test = try TestEngine(clock: clock)
         try await test.engine.enumerate(.root)
         let limit = test.engine.transfers.uploadLimit
         limit.set(10_240)

@@ -23,7 +23,7 @@ final class TestEngine: Sendable {
 
     init(
         pageSize: Int = 100, readTimeout: Double = 5, firstRetry: Double = 0.05, stopProviding: Double = 0.05,
-        cache: CacheLimits = .none, ticker: (any Ticking)? = nil,
+        cache: CacheLimits = .none, clock: (any EngineClock)? = nil,
         provider: FaultInjectingProvider<InMemoryProvider>? = nil,
         directory: String? = nil
     ) throws {
@@ -32,7 +32,9 @@ final class TestEngine: Sendable {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         self.provider =
             provider ?? FaultInjectingProvider(InMemoryProvider(pageSize: pageSize, pieceSize: 4_096))
-        catalog = try Catalog(path: directory + "/catalog", domain: "test:", owner: (1_000, 1_000))
+        let clock = clock ?? MachineClock()
+        catalog = try Catalog(
+            path: directory + "/catalog", domain: "test:", owner: (1_000, 1_000), date: { clock.date })
         store = try ContentStore(directory: directory + "/content")
         var times = SyncTimes()
         times.firstLook = 0
@@ -43,7 +45,7 @@ final class TestEngine: Sendable {
         engine = SyncEngine(
             provider: self.provider, catalog: catalog, store: store, times: times,
             defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000), cache: cache,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, ticker: ticker ?? MachineTicker())
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, clock: clock)
         engine.mount.attach(volume)
     }
 

@@ -23,14 +23,17 @@ extension ClaimSubject {
     }
 }
 
+extension ClaimIntent {
+    /// The claimed item; if it is gone, the item that has its name now: a save may have replaced it.
+    func present(_ reader: Catalog.Reader) throws -> ClaimSubject {
+        if let otherwise, try subject.inode(reader) == nil { return otherwise }
+        return subject
+    }
+}
+
 extension ClaimTarget {
     init(locating intent: ClaimIntent, in catalog: Catalog) {
-        let found = try? catalog.read { reader in
-            if let otherwise = intent.otherwise, try intent.subject.inode(reader) == nil {
-                return try Self.locate(otherwise, reader)
-            }
-            return try Self.locate(intent.subject, reader)
-        }
+        let found = try? catalog.read { reader in try Self.locate(intent.present(reader), reader) }
         self = found ?? ClaimTarget(intent.subject)
     }
 

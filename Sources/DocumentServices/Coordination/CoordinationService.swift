@@ -147,14 +147,16 @@ package final class CoordinationService: Sendable {
     private func prepare(_ request: CoordinationRequest, _ claim: Claim) async throws -> CoordinationGrant {
         var places: [CoordinationGrant.Place] = []
         for (intent, granted) in zip(request.intents, claim.intents) {
-            guard let path = path(of: granted.subject) ?? (intent.isWriting ? intent.path : nil) else {
+            // (Another program's save may have replaced the item while the claim waited.)
+            let subject = (try? catalog.read(granted.present)) ?? granted.subject
+            guard let path = path(of: subject) ?? (intent.isWriting ? intent.path : nil) else {
                 throw ControlFailure(
                     code: "path", message: "\(paths.shown(intent.path)): was deleted while the claim waited for it")
             }
             var place = CoordinationGrant.Place(path: path)
             if intent.options.contains(.forUploading) {
-                place.snapshot = try await snapshot(granted.subject, path, for: ClaimID(request.id), places.count)
-            } else if let inode = try document(granted.subject), !intent.isMetadataOnly,
+                place.snapshot = try await snapshot(subject, path, for: ClaimID(request.id), places.count)
+            } else if let inode = try document(subject), !intent.isMetadataOnly,
                 !intent.isWriting || intent.options.contains(.forMerging)
             {
                 let asker = CausingProcess(pid: request.programPID ?? request.pid, name: request.program)

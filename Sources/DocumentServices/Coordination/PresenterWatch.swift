@@ -76,7 +76,7 @@ final class PresenterWatch: Sendable {
     func suppress(_ id: ClaimID, _ claim: Claim) {
         let items = claim.intents.filter(\.isWriting).map { intent in
             Written(
-                intent: intent, view: view(of: subject(intent)), above: ClaimTarget(locating: intent, in: catalog).above
+                intent: intent, view: view(of: (try? catalog.read(intent.present)) ?? intent.subject), above: ClaimTarget(locating: intent, in: catalog).above
             )
         }
         if items.isEmpty { return }
@@ -103,19 +103,10 @@ final class PresenterWatch: Sendable {
     }
 
     private func message(_ item: Written) -> PresenterMessage? {
-        let now = view(of: subject(item.intent))
+        let now = view(of: (try? catalog.read(item.intent.present)) ?? item.intent.subject)
         if now == item.view { return nil }
         if let path = now.path { return message(.subitemChanged, at: path) }
         return item.view.path.map { message(.subitemDeleted, at: $0) }
-    }
-
-    /// The subject by name, if the item is gone: a save may have replaced it.
-    private func subject(_ intent: ClaimIntent) -> ClaimSubject {
-        guard let otherwise = intent.otherwise, (try? catalog.read { try intent.subject.inode($0) }) == .some(nil)
-        else {
-            return intent.subject
-        }
-        return otherwise
     }
 
     private func isOf(_ claim: Claim, _ presented: Presented) -> Bool {

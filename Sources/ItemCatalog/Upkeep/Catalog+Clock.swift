@@ -20,10 +20,13 @@ extension Catalog.Reader {
     /// - Parameters:
     ///   - settle: the longest wait before a change is first sent, in seconds.
     ///   - retry: the longest wait from a failure to the next try, in seconds.
-    package func waitsTooLong(settle: Double, retry: Double) throws -> Bool {
+    ///   - date: the clock.
+    package func waitsTooLong(
+        settle: Double, retry: Double, date: () -> FileTime = { .now }
+    ) throws -> Bool {
         // Check twice: a change may have been made between reading the clock and the first check. The second check is
         // safe, because this transaction's view does not change.
-        try waitsTooLong(at: .now, settle, retry) && waitsTooLong(at: .now, settle, retry)
+        try waitsTooLong(at: date(), settle, retry) && waitsTooLong(at: date(), settle, retry)
     }
 
     private func waitsTooLong(at moment: FileTime, _ settle: Double, _ retry: Double) throws -> Bool {

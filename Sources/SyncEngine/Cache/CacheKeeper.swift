@@ -13,13 +13,13 @@ package final class CacheKeeper: Sendable {
     private struct State {
         /// Not in the catalog yet.
         var used: [InodeID: FileTime] = [:]
-        var recorded = ContinuousClock.now
+        var recorded: ContinuousClock.Instant
         /// When the catalog was last compacted.
         var compacted: ContinuousClock.Instant?
         /// Documents that the provider wants kept; asked again after a program has closed the document again.
         var kept: Set<InodeID> = []
     }
-    private let state = AdaptiveMutex(State())
+    private let state: AdaptiveMutex<State>
     let mount: MountState
     let client: StoreClient
     let evictor: Evictor
@@ -29,6 +29,7 @@ package final class CacheKeeper: Sendable {
 
     init(mount: MountState, client: StoreClient, evictor: Evictor) {
         self.mount = mount
+        state = AdaptiveMutex(State(recorded: mount.clock.now))
         self.client = client
         self.evictor = evictor
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
@@ -41,7 +42,7 @@ package final class CacheKeeper: Sendable {
     /// A program closed a document, or the document was downloaded on demand.
     func used(_ inode: InodeID) {
         state.withLock { state in
-            state.used[inode] = .now
+            state.used[inode] = mount.clock.date
             state.kept.remove(inode)
         }
         mount.room.mayHelp()
@@ -56,8 +57,8 @@ package final class CacheKeeper: Sendable {
     /// Checks the limits after changes, at most once a second, and every half minute (other programs fill the disk
     /// too). Runs until its task is cancelled.
     func run() async {
-        let ticker = Task { [waker] in
-            while (try? await Task.sleep(for: .seconds(30))) != nil { waker.yield() }
+        let ticker = Task { [waker, clock = mount.clock] in
+            while (try? await clock.sleep(for: .seconds(30))) != nil { waker.yield() }
         }
         defer { ticker.cancel() }
         wake()
@@ -65,8 +66,8 @@ package final class CacheKeeper: Sendable {
             if Task.isCancelled { break }
             await tidy()
             compactCatalog()
-            if state.withLock({ $0.recorded.duration(to: .now) > .seconds(5) }) { record() }
-            try? await Task.sleep(for: .seconds(1))
+            if state.withLock({ $0.recorded.duration(to: mount.clock.now) > .seconds(5) }) { record() }
+            try? await mount.clock.sleep(for: .seconds(1))
         }
     }
 
@@ -98,8 +99,8 @@ package final class CacheKeeper: Sendable {
 
     private func compactCatalog() {
         let isDue = state.withLock { state in
-            if let last = state.compacted, last.duration(to: .now) < .seconds(20) { return false }
-            state.compacted = .now
+            if let last = state.compacted, last.duration(to: mount.clock.now) < .seconds(20) { return false }
+            state.compacted = mount.clock.now
             return true
         }
         guard isDue else { return }
@@ -124,7 +125,7 @@ package final class CacheKeeper: Sendable {
     package func record() {
         let used = state.withLock { state in
             defer { state.used = [:] }
-            state.recorded = .now
+            state.recorded = mount.clock.now
             return state.used
         }
         guard !used.isEmpty else { return }

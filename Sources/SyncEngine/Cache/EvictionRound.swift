@@ -26,7 +26,7 @@ struct EvictionRound {
 
     /// Returns how many bytes were evicted.
     func run() async throws -> Int64 {
-        if try mount.catalog.read({ try $0.isUsedAhead(of: .now) }) {
+        if try mount.catalog.read({ try $0.isUsedAhead(of: mount.clock.date) }) {
             try mount.catalog.write { try $0.takeBackUse() }
         }
         let pinned = try mount.catalog.read { try $0.hasPins() ? $0.pinnedInodes() : [] }

@@ -61,19 +61,19 @@ actor Pinner {
     func run(poll: @escaping @Sendable (InodeID) async -> Void) async {
         let isPolled = !client.signalsChanges
         let seconds = mount.times.poll
-        let ticker = Task { [waker] in
-            while (try? await Task.sleep(for: .seconds(seconds))) != nil { waker.yield() }
+        let ticker = Task { [waker, clock = mount.clock] in
+            while (try? await clock.sleep(for: .seconds(seconds))) != nil { waker.yield() }
         }
         wake()
         for await _ in wakes {
             if Task.isCancelled { break }
-            let started = ContinuousClock.now
+            let started = mount.clock.now
             findMissing()
             if isPolled {
                 for folder in (try? mount.catalog.read { try $0.foldersOfPinned() }) ?? [] { await poll(folder) }
             }
             // Leaves time for the work itself where much is pinned and much changes.
-            try? await Task.sleep(for: max(.milliseconds(100), started.duration(to: .now) * 3))
+            try? await Task.sleep(for: max(.milliseconds(100), started.duration(to: mount.clock.now) * 3))
         }
         ticker.cancel()
         timer?.cancel()
@@ -104,7 +104,7 @@ actor Pinner {
 
     private func startWork() {
         if switches.pause.isOn { return }
-        let moment = ContinuousClock.now
+        let moment = mount.clock.now
         while running.count < Self.mostAtOnce, let next = waiting.popLast() {
             if running[next.inode] != nil { continue }
             if let failure = failures[next.inode], failure.until > moment { continue }
@@ -133,13 +133,13 @@ actor Pinner {
         if Task.isCancelled { return }
         switch failure {
         // If the item is still missing (the catalog could not be written, for example), do not retry at once.
-        case nil: failures[work.inode] = (0, .now + .seconds(mount.times.firstRetry))
+        case nil: failures[work.inode] = (0, mount.clock.now + .seconds(mount.times.firstRetry))
         case .some(let failure):
             var code: FileProviderError.Code?
             if case .provider(let error) = failure { code = error.code }
             let count = failures[work.inode]?.count ?? 0
             let seconds = RetryDelay.seconds(after: count, code, mount.times)
-            failures[work.inode] = (count + 1, .now + .seconds(seconds))
+            failures[work.inode] = (count + 1, mount.clock.now + .seconds(seconds))
             let next = FailureTable.next(sending: code?.description, inSeconds: seconds)
             mount.logger.warning(
                 "cannot download a pinned item",
@@ -154,8 +154,8 @@ actor Pinner {
     private func wakeLater(after moment: ContinuousClock.Instant) {
         timer?.cancel()
         guard let next = failures.values.map(\.until).filter({ $0 > moment }).min() else { return }
-        timer = Task { [waker] in
-            if (try? await Task.sleep(until: next + .milliseconds(1), clock: .continuous)) != nil { waker.yield() }
+        timer = Task { [waker, clock = mount.clock] in
+            if (try? await clock.sleep(until: next + .milliseconds(1))) != nil { waker.yield() }
         }
     }
 }

@@ -31,7 +31,7 @@ package final class Downloader: Sendable {
         self.downloadFailures = downloadFailures
         self.fetcher = fetcher
         records = DownloadRecords(mount: mount)
-        watch = StreamWatch(step: min(1, mount.times.readTimeout / 4))
+        watch = StreamWatch(step: min(1, mount.times.readTimeout / 4), clock: mount.clock)
     }
 
     /// Returns when the range is here; the rest follows while a program has the document open.

@@ -14,7 +14,12 @@ final class StreamWatch: Sendable {
     /// In seconds.
     private let step: Double
 
-    init(step: Double) { self.step = step }
+    private let clock: any EngineClock
+
+    init(step: Double, clock: any EngineClock) {
+        self.step = step
+        self.clock = clock
+    }
 
     /// Must be followed by ``end(_:)``.
     func begin(_ check: @escaping Check) -> UInt64 {
@@ -32,7 +37,7 @@ final class StreamWatch: Sendable {
 
     private func tick() async {
         while true {
-            try? await Task.sleep(for: .seconds(step), clock: .suspending)
+            try? await clock.sleep(until: clock.awake + .seconds(step))
             let checks = state.withLock { state in
                 if state.checks.isEmpty { state.isTicking = false }
                 return Array(state.checks.values)

@@ -64,7 +64,7 @@ actor ChangeListener {
         let pause =
             client.signalsChanges && !client.enumeratesChanges
             ? mount.times.poll * 10 : mount.times.poll
-        while (try? await Task.sleep(for: .seconds(pause))) != nil {
+        while (try? await mount.clock.sleep(for: .seconds(pause))) != nil {
             if client.enumeratesChanges || client.signalsChanges {
                 take(.everything)
             } else {
@@ -82,13 +82,13 @@ actor ChangeListener {
         for inode in remote.opened.take() {
             // (The document may have no name any more.)
             guard let folder = (try? mount.catalog.read { try $0.place(of: inode)?.folder }) ?? nil else { continue }
-            if schedule.wasListed(folder, at: .now) { stale.insert(folder) }
+            if schedule.wasListed(folder, at: mount.clock.now) { stale.insert(folder) }
         }
-        guard let found = await newVersion() else { return await ask(stale.union(schedule.due(at: .now))) }
+        guard let found = await newVersion() else { return await ask(stale.union(schedule.due(at: mount.clock.now))) }
         if found == version { return await ask(schedule.unknown) }
         schedule.allAreDue()
         version = found
-        await ask(schedule.due(at: .now))
+        await ask(schedule.due(at: mount.clock.now))
     }
 
     /// Nil: the store has no such version, or did not say.
@@ -103,7 +103,7 @@ actor ChangeListener {
 
     private func ask(_ folders: some Sequence<InodeID>) async {
         for folder in folders {
-            let moment = ContinuousClock.now
+            let moment = mount.clock.now
             do {
                 let hasChanged = try await fetcher.fetch(folder, joining: false)
                 schedule.polled(folder, at: moment, hasChanged: hasChanged)
@@ -121,7 +121,7 @@ actor ChangeListener {
 
     /// A program looked at a folder: poll the folder.
     func wasListed(_ folder: InodeID) {
-        guard schedule.wasListed(folder, at: .now), urgent.count < Self.mostUrgent else { return }
+        guard schedule.wasListed(folder, at: mount.clock.now), urgent.count < Self.mostUrgent else { return }
         urgent.insert(folder)
         if isAsking { return }
         isAsking = true
@@ -161,18 +161,18 @@ actor ChangeListener {
     func storeAnswers() {
         guard timer != nil else { return }
         let pause = RetryDelay.seconds(after: inVain, nil, mount.times)
-        let waited = askedAt.map { $0.duration(to: .now) / .seconds(1) } ?? .infinity
+        let waited = askedAt.map { $0.duration(to: mount.clock.now) / .seconds(1) } ?? .infinity
         hasReturned = true
         if waited < pause { askAgain(in: pause - waited) } else { askAgain() }
     }
 
     /// Does nothing if an earlier try is planned.
     private func askAgain(in seconds: Double) {
-        let end = ContinuousClock.now + .seconds(seconds)
+        let end = mount.clock.now + .seconds(seconds)
         if let timer, timer.end <= end { return }
         timer?.task.cancel()
-        let task = Task { [weak self] in
-            if (try? await Task.sleep(until: end, clock: .continuous)) != nil { await self?.askAgain() }
+        let task = Task { [weak self, clock = mount.clock] in
+            if (try? await clock.sleep(until: end)) != nil { await self?.askAgain() }
         }
         timer = (task, end)
     }
@@ -182,7 +182,7 @@ actor ChangeListener {
         timer = nil
         if hasReturned { inVain += 1 }
         hasReturned = false
-        askedAt = .now
+        askedAt = mount.clock.now
         for signal in kept.keys { take(signal) }
     }
 
@@ -199,7 +199,7 @@ actor ChangeListener {
     private func drain() async {
         defer { isDraining = false }
         while !waiting.isEmpty && !isOver {
-            let now = ContinuousClock.now
+            let now = mount.clock.now
             resting = resting.filter { $0.value > now }
             var batch = waiting.filter { resting[$0] == nil }
             if batch.isEmpty {
@@ -213,20 +213,20 @@ actor ChangeListener {
                 // `everything` has listed the folders too.
                 batch = batch.filter { if case .item = $0 { true } else { false } }
             }
-            let started = ContinuousClock.now
+            let started = mount.clock.now
             await withTaskGroup(of: (ChangeSignal, SyncError?).self) { group in
                 for signal in batch { group.addTask { (signal, await self.handle(signal)) } }
                 for await (signal, error) in group { ended(signal, error, since: started) }
             }
             // Pause between listings of a folder in which much happens (our own uploads, for example).
-            let elapsed = started.duration(to: .now)
+            let elapsed = started.duration(to: mount.clock.now)
             try? await Task.sleep(for: min(.milliseconds(400), elapsed * 3))
         }
     }
 
     private func ended(_ signal: ChangeSignal, _ error: SyncError?, since started: ContinuousClock.Instant) {
-        let elapsed = started.duration(to: .now)
-        if error == nil, elapsed > Self.long { resting[signal] = .now + min(elapsed * 3, Self.longestRest) }
+        let elapsed = started.duration(to: mount.clock.now)
+        if error == nil, elapsed > Self.long { resting[signal] = mount.clock.now + min(elapsed * 3, Self.longestRest) }
         guard let error else {
             kept[signal] = nil
             if kept.isEmpty { inVain = 0 }

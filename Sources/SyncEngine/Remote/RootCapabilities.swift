@@ -21,7 +21,7 @@ struct RootCapabilities: Sendable {
                 seconds = mount.times.poll * 10
                 attempts = 0
             }
-            do { try await Task.sleep(for: .seconds(seconds)) } catch { return }
+            do { try await mount.clock.sleep(for: .seconds(seconds)) } catch { return }
         }
     }
 

@@ -16,6 +16,7 @@ package final class MountState: Sendable {
     package let isReadOnly: Bool
     package let logger: Logger
     package let workers: Workers
+    package let clock: any EngineClock
     package let labels: ContentLabels
     package let room: DiskRoom
     let downloadSyncer: DownloadSyncer
@@ -25,7 +26,8 @@ package final class MountState: Sendable {
 
     package init(
         catalog: Catalog, store: ContentStore, times: SyncTimes, defaults: PlaceholderDefaults,
-        cache: CacheLimits = .none, isReadOnly: Bool = false, logger: Logger, workers: Workers? = nil
+        cache: CacheLimits = .none, isReadOnly: Bool = false, logger: Logger, clock: any EngineClock = MachineClock(),
+        workers: Workers? = nil
     ) {
         self.catalog = catalog
         self.store = store
@@ -33,6 +35,7 @@ package final class MountState: Sendable {
         self.defaults = defaults
         self.isReadOnly = isReadOnly
         self.logger = logger
+        self.clock = clock
         self.workers = workers ?? Workers(threads: 16)
         labels = ContentLabels(store: store, logger: logger)
         room = DiskRoom(store: store, limits: cache)
@@ -57,7 +60,7 @@ package final class MountState: Sendable {
     func waitsAfterStart(_ client: StoreClient) async -> Bool {
         if client.signalsChanges || times.firstLook == 0 { return true }
         let isKnown = (try? catalog.read { try $0.inode(.root).isEnumerated }) ?? false
-        if isKnown { try? await Task.sleep(for: .seconds(times.firstLook)) }
+        if isKnown { try? await clock.sleep(for: .seconds(times.firstLook)) }
         return !Task.isCancelled
     }
 

@@ -32,7 +32,7 @@ package struct ReadRetryPolicy: Sendable {
 
     /// - Returns: seconds until the retry; nil: the read has failed for good.
     func pause(
-        after error: FileProviderError, _ failures: inout Failures, isAway: Bool, at now: ContinuousClock.Instant = .now
+        after error: FileProviderError, _ failures: inout Failures, isAway: Bool, at now: ContinuousClock.Instant
     ) -> Double? {
         if error.isTransient {
             let began = failures.began ?? now

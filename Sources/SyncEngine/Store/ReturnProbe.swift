@@ -24,7 +24,7 @@ actor ReturnProbe {
     private func run() async {
         var seconds = mount.times.firstRetry
         while !isOver, client.connection.failure != nil {
-            let pause = Task { [seconds] in _ = try? await Task.sleep(for: .seconds(seconds)) }
+            let pause = Task { [seconds, clock = mount.clock] in _ = try? await clock.sleep(for: .seconds(seconds)) }
             self.pause = pause
             if isUrgent { pause.cancel() }
             await pause.value

@@ -14,6 +14,7 @@ package final class StoreClient: Sendable {
     private let provider: any FileProviderExtension
     private let events: EventLog
     let workers: Workers
+    private let clock: any EngineClock
     private let logger: Logger
     private let retries: ReadRetryPolicy
     package let connection = StoreConnection()
@@ -34,13 +35,15 @@ package final class StoreClient: Sendable {
     private let accounts: (any SigningIn)?
 
     package init(
-        _ provider: any FileProviderExtension, events: EventLog, workers: Workers, logger: Logger,
+        _ provider: any FileProviderExtension, events: EventLog, workers: Workers,
+        clock: any EngineClock = MachineClock(), logger: Logger,
         retries: ReadRetryPolicy = ReadRetryPolicy()
     ) {
         self.retries = retries
         self.provider = provider
         self.events = events
         self.workers = workers
+        self.clock = clock
         self.logger = logger
         changes = provider as? any ChangeEnumerating
         signals = provider as? any ChangeSignaling
@@ -268,10 +271,10 @@ package final class StoreClient: Sendable {
                 failure = error
             }
             if progress.reached > rest.lowerBound { failures = ReadRetryPolicy.Failures() }
-            if let pause = retries.pause(after: failure, &failures, isAway: connection.failure != nil) {
+            if let pause = retries.pause(after: failure, &failures, isAway: connection.failure != nil, at: clock.now) {
                 if progress.reached >= range.upperBound { return over(nil) }
                 logger.debug("a read is tried again", metadata: ["item": "\(path)", "error": "\(failure)"])
-                if (try? await Task.sleep(for: .seconds(pause))) != nil { continue }
+                if (try? await clock.sleep(for: .seconds(pause))) != nil { continue }
                 failure = FileProviderError(
                     .cancelled, "\(path): the download was cancelled: no program waits for it", cause: failure)
             }

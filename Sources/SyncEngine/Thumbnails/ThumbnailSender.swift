@@ -49,8 +49,8 @@ final class ThumbnailSender: Sendable {
             }
             let seconds = delay
             delay = min(delay * 2, Self.mostDelay)
-            Task { [waker] in
-                try? await Task.sleep(for: .seconds(seconds))
+            Task { [waker, clock = mount.clock] in
+                try? await clock.sleep(for: .seconds(seconds))
                 waker.yield()
             }
         }

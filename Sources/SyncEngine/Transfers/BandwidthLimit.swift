@@ -19,19 +19,19 @@ package final class BandwidthLimit: Sendable {
         /// In bytes a second; nil: no limit.
         var rate: Double?
         var tokens = 0.0
-        var filled = Duration.zero
+        var filled = SuspendingClock.now
         var waiters: [UInt64: Waiter] = [:]
         var nextID: UInt64 = 0
         var virtual = 0.0
         /// Where each transfer's next turn begins.
         var finished: [UInt64: Double] = [:]
-        var timer: Task<Void, Never>?
+        var timer: (moment: SuspendingClock.Instant, task: Task<Void, Never>)?
     }
     private let state = AdaptiveMutex(State())
     private let isLimited = Atomic<Bool>(false)
-    private let ticker: any Ticking
+    private let clock: any EngineClock
 
-    init(ticker: any Ticking) { self.ticker = ticker }
+    init(clock: any EngineClock) { self.clock = clock }
 
     /// In bytes a second; nil: no limit.
     package var rate: Int64? { state.withLock { $0.rate.map { Int64($0) } } }
@@ -39,12 +39,12 @@ package final class BandwidthLimit: Sendable {
     /// Takes effect at once, also for waiting transfers.
     package func set(_ rate: Int64?) {
         let isOpen = state.withLock { state in
-            state.timer?.cancel()
+            state.timer?.task.cancel()
             state.timer = nil
             // A debt from another rate is dropped.
             state.rate = rate.map { Double(max(1, $0)) }
             state.tokens = state.rate.map(Self.burst) ?? 0
-            state.filled = ticker.now()
+            state.filled = clock.awake
             isLimited.store(rate != nil, ordering: .relaxed)
             return rate == nil
         }
@@ -59,6 +59,9 @@ package final class BandwidthLimit: Sendable {
         guard isLimited.load(ordering: .relaxed) else { return nil }
         return state.withLock { $0.rate.map { Int(min(65_536, max(256, $0 / 16))) } }
     }
+
+    /// When the next turn begins; nil: nobody waits for it.
+    var nextTurn: SuspendingClock.Instant? { state.withLock { $0.timer?.moment } }
 
     /// The number of transfers that wait for their turn.
     var waitingCount: Int { state.withLock { $0.waiters.count } }
@@ -96,7 +99,7 @@ package final class BandwidthLimit: Sendable {
                 defer { state.waiters = [:] }
                 return state.waiters.values.map(\.continuation)
             }
-            let now = ticker.now()
+            let now = clock.awake
             let elapsed = (now - state.filled) / .seconds(1)
             state.tokens = min(Self.burst(rate), state.tokens + rate * elapsed)
             state.filled = now
@@ -128,10 +131,11 @@ package final class BandwidthLimit: Sendable {
     private func wakeLater(_ state: inout State, _ rate: Double) {
         guard state.timer == nil else { return }
         let moment = state.filled + .seconds((1 - state.tokens) / rate)
-        state.timer = Task { [weak self, ticker] in
-            guard (try? await ticker.sleep(until: moment)) != nil, !Task.isCancelled, let self else { return }
+        let task = Task { [weak self, clock] in
+            guard (try? await clock.sleep(until: moment)) != nil, !Task.isCancelled, let self else { return }
             self.state.withLock { $0.timer = nil }
             self.deal()
         }
+        state.timer = (moment, task)
     }
 }

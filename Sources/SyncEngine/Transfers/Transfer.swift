@@ -51,9 +51,9 @@ package final class Transfers: Sendable {
     package let downloadLimit: BandwidthLimit
     package let uploadLimit: BandwidthLimit
 
-    init(ticker: any Ticking) {
-        downloadLimit = BandwidthLimit(ticker: ticker)
-        uploadLimit = BandwidthLimit(ticker: ticker)
+    init(clock: any EngineClock) {
+        downloadLimit = BandwidthLimit(clock: clock)
+        uploadLimit = BandwidthLimit(clock: clock)
     }
 
     /// In the order of their beginning.

@@ -8,13 +8,19 @@ import Locking
 final class RecentCreations: Sendable {
     private struct State {
         var made: [ItemIdentifier: ContinuousClock.Instant] = [:]
-        var cleaned = ContinuousClock.now
+        var cleaned: ContinuousClock.Instant
     }
-    private let state = AdaptiveMutex(State())
+    private let state: AdaptiveMutex<State>
+    private let clock: any EngineClock
+
+    init(_ clock: any EngineClock) {
+        self.clock = clock
+        state = AdaptiveMutex(State(cleaned: clock.now))
+    }
 
     func note(_ identifier: ItemIdentifier) {
         state.withLock { state in
-            let now = ContinuousClock.now
+            let now = clock.now
             // Not for each item, when many are made.
             if state.made.count >= 4_096, state.cleaned.duration(to: now) > .seconds(1) {
                 state.made = state.made.filter { $0.value > now - .seconds(60) }
@@ -25,6 +31,6 @@ final class RecentCreations: Sendable {
     }
 
     func isRecent(_ identifier: ItemIdentifier, seconds: Double) -> Bool {
-        state.withLock { $0.made[identifier] }.map { $0 > .now - .seconds(seconds) } ?? false
+        state.withLock { $0.made[identifier] }.map { $0 > clock.now - .seconds(seconds) } ?? false
     }
 }

@@ -45,7 +45,7 @@ extension StepRunner {
                     item.id,
                     message:
                         "\(journal) holds a part of this database; the database is sent when its programs have closed it",
-                    retryAt: FileTime.now.adding(seconds: mount.times.firstRetry))
+                    retryAt: mount.clock.date.adding(seconds: mount.times.firstRetry))
             }
             return nil
         }
@@ -85,7 +85,7 @@ extension StepRunner {
         guard unchanged, mount.volume?.isBeingWritten(inodeID) != true else { return nil }
         // The upload replaces the version that a part of the contents came from. So it must be durable first that all
         // parts are here: after a power loss nobody could download them again.
-        if row.identifier != nil { try uploads.makeDurable(.now) }
+        if row.identifier != nil { try uploads.makeDurable(mount.clock.date) }
         return Prepared(
             source: source, digest: digest, metadata: try metadata(of: inode, row),
             contentRevision: row.contentRevision,

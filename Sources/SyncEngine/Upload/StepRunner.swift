@@ -104,7 +104,7 @@ struct StepRunner: Sendable {
             try mount.catalog.write {
                 try $0.recordFailure(
                     item.id, code: code?.description ?? "local", message: explanation(error),
-                    retryAt: FileTime.now.adding(seconds: delay))
+                    retryAt: mount.clock.date.adding(seconds: delay))
             }
             return .failed(code)
         } catch {
@@ -292,7 +292,7 @@ struct StepRunner: Sendable {
         guard let identifier = item.identifier, let base = item.baseVersion, let place = item.base,
             let folder = try mount.catalog.read({ try $0.item(place.parent)?.identifier })
         else { return .done }
-        let name = Filename("moving-\(item.id.rawValue)-\(FileTime.now.nanoseconds)")
+        let name = Filename("moving-\(item.id.rawValue)-\(mount.clock.date.nanoseconds)")
         do {
             let moved = try await client.moveItem(
                 identifier, to: folder, as: name, baseVersion: base, at: mount.path(of: item))

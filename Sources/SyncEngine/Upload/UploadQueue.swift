@@ -73,7 +73,7 @@ actor UploadQueue {
     }
 
     /// For a moment, programs' activity does not delay changes; a waiting caller calls this again and again.
-    func isAwaited() { awaitedUntil = .now + .seconds(1) }
+    func isAwaited() { awaitedUntil = mount.clock.now + .seconds(1) }
 
     /// `hydrant pause`: aborts running uploads; lets quick steps finish.
     func pause() {
@@ -86,7 +86,7 @@ actor UploadQueue {
         for await _ in wakes {
             if Task.isCancelled { break }
             // One moment and one limit for both calls, so that a change that becomes ready in between gets a timer.
-            let moment = Moment()
+            let moment = Moment(mount.clock)
             let most = mostNow
             do {
                 try followClock()
@@ -119,7 +119,9 @@ actor UploadQueue {
         let wasSetBack = clock.wasSetBack()
         let times = mount.times
         let waits = try mount.catalog.read {
-            try $0.waitsTooLong(settle: times.longestSettle, retry: max(times.firstRetry, times.longestRetry))
+            try $0.waitsTooLong(
+                settle: times.longestSettle, retry: max(times.firstRetry, times.longestRetry),
+                date: { mount.clock.date })
         }
         guard wasSetBack || waits else { return }
         mount.logger.notice("the clock was set back: waiting changes are sent now")
@@ -130,28 +132,30 @@ actor UploadQueue {
     private func wakeLater(after moment: Moment, _ most: Int) throws {
         guard inFlight.count < mostSteps else { return }
         if most < mostSteps { return wakeLater(in: LocalActivity.window) }
-        var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - .now }
-        if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - .now) }
+        var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - mount.clock.now }
+        if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - mount.clock.now) }
         let upcoming = try mount.catalog.read { try $0.nextMoment(after: moment.time) }
-        if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - FileTime.now.nanoseconds)) }
+        if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - mount.clock.date.nanoseconds)) }
         if let wait = waits.min() { wakeLater(in: max(wait, .zero) + .milliseconds(1)) }
     }
 
     /// Wakes after `wait` or a little later. (Waking early does no harm: a timer that ends before then will do.)
     private func wakeLater(in wait: Duration) {
-        let end = ContinuousClock.now + wait
-        if let timer, timer.end > .now, timer.end <= end { return }
+        let end = mount.clock.now + wait
+        if let timer, timer.end > mount.clock.now, timer.end <= end { return }
         timer?.task.cancel()
-        let task = Task(executorPreference: mount.workers) { [waker] in
-            if (try? await Task.sleep(for: wait)) != nil { waker.yield() }
+        let task = Task(executorPreference: mount.workers) { [waker, clock = mount.clock] in
+            if (try? await clock.sleep(for: wait)) != nil { waker.yield() }
         }
         timer = (task, end)
     }
 
     /// The present moment, on the clock that includes the machine's sleep, and as the catalog has it.
     private struct Moment {
-        let clock = ContinuousClock.now
-        let time = FileTime.now
+        let clock: ContinuousClock.Instant
+        let time: FileTime
+
+        init(_ clock: any EngineClock) { (self.clock, time) = (clock.now, clock.date) }
     }
 
     private func startSteps(at moment: Moment, _ most: Int) throws {
@@ -182,7 +186,7 @@ actor UploadQueue {
 
     /// How many steps may run at once now.
     private var mostNow: Int {
-        if let awaitedUntil, awaitedUntil > .now { return mostSteps }
+        if let awaitedUntil, awaitedUntil > mount.clock.now { return mostSteps }
         return switch activity.pressure {
         case .none: mostSteps
         case .burst: 0
@@ -256,7 +260,7 @@ actor UploadQueue {
 
     private func unstick(_ waiting: [PendingItem]) -> [Planner.Planned] {
         guard inFlight.isEmpty, postponed.isEmpty, reserved.isEmpty else { return [] }
-        let step = Planner.breakDeadlock(among: waiting, at: .now)
+        let step = Planner.breakDeadlock(among: waiting, at: mount.clock.date)
         return step.flatMap { uploads.isSentByOthers($0.pending.item) ? nil : [$0] } ?? []
     }
 
@@ -265,7 +269,7 @@ actor UploadQueue {
         offlineSince = nil
         pausedUntil = nil
         let later = uploads.loneFailures.storeReturned().mapValues { count in
-            FileTime.now.adding(
+            mount.clock.date.adding(
                 seconds: RetryDelay.seconds(after: Int64(count), nil, mount.times, isAlone: true))
         }
         do {
@@ -295,17 +299,17 @@ actor UploadQueue {
             pausedUntil = nil
             // The step changed nothing: otherwise it would be repeated at once, for ever.
             if let before, before == (try? mount.catalog.read { try $0.item(id) }) {
-                postponed[id] = .now + .seconds(1)
+                postponed[id] = mount.clock.now + .seconds(1)
             }
         case .postponed:
-            postponed[id] = .now + .milliseconds(250)
+            postponed[id] = mount.clock.now + .milliseconds(250)
         case .failed(.some(.serverUnreachable)):
-            offlineSince = offlineSince ?? .now
-            pausedUntil = .now + .seconds(mount.times.firstRetry)
+            offlineSince = offlineSince ?? mount.clock.now
+            pausedUntil = mount.clock.now + .seconds(mount.times.firstRetry)
         case .failed:
             break
         case .unrecorded(let seconds):
-            postponed[id] = .now + .seconds(seconds)
+            postponed[id] = mount.clock.now + .seconds(seconds)
         }
         if inFlight.count <= mostSteps / 2 { wake() } else { wakeSoon() }
     }

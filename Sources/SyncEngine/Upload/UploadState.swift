@@ -5,12 +5,13 @@ import Trees
 
 /// What uploads remember from one step to the next; none of it survives the daemon, or needs to.
 final class UploadState: Sendable {
-    let creations = RecentCreations()
+    let creations: RecentCreations
     let copies = CopySources()
     let sentByOthers = SentByOthers()
     let loneFailures = LoneFailures()
     let repeatedConflicts = RepeatedConflicts()
     private let catalog: Catalog
+    private let clock: any EngineClock
     private struct Durable {
         var moment = FileTime(nanoseconds: 0)
         /// When the clock is set back, `moment` no longer tells what came first.
@@ -19,7 +20,11 @@ final class UploadState: Sendable {
     }
     private let durable = AdaptiveMutex(Durable())
 
-    init(_ catalog: Catalog) { self.catalog = catalog }
+    init(_ catalog: Catalog, _ clock: any EngineClock) {
+        self.catalog = catalog
+        self.clock = clock
+        creations = RecentCreations(clock)
+    }
 
     /// Makes commits up to `moment` survive a power loss: a document to be deleted in the store may be the last copy of
     /// bytes that moved elsewhere here.
@@ -29,7 +34,7 @@ final class UploadState: Sendable {
             return durable.moment >= moment.adding(seconds: Durable.tolerance)
         }
         if isDurable { return }
-        let now = FileTime.now
+        let now = clock.date
         try catalog.synchronize()
         durable.withLock { durable in
             // (If the clock was set back during the sync, the next call syncs again.)

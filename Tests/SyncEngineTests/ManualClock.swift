@@ -1,35 +1,48 @@
+import FileProvider
+import ItemCatalog
 import Synchronization
+import Trees
 
 @testable import SyncEngine
 
 /// A clock that goes when a test says so.
-final class ManualTicker: Ticking {
+final class ManualClock: EngineClock {
     private struct State {
-        var moment = Duration.zero
+        var elapsed = Duration.zero
         var next = 0
         var sleepers: [Int: (until: Duration, continuation: CheckedContinuation<Bool, Never>)] = [:]
     }
     private let state = Mutex(State())
+    private let start = (now: ContinuousClock.now, awake: SuspendingClock.now, date: FileTime.now)
 
-    func now() -> Duration { state.withLock { $0.moment } }
+    var elapsed: Duration { state.withLock { $0.elapsed } }
+    var now: ContinuousClock.Instant { start.now + elapsed }
+    var awake: SuspendingClock.Instant { start.awake + elapsed }
+    var date: FileTime { start.date.adding(seconds: elapsed / .seconds(1)) }
 
-    /// How many sleep now.
-    var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+    func isSleeping(until moment: SuspendingClock.Instant) -> Bool {
+        state.withLock { state in state.sleepers.values.contains { $0.until == moment - start.awake } }
+    }
 
-    /// The next moment at which somebody wakes up; nil when nobody sleeps.
+    /// When the next task wakes up, on ``elapsed``; nil when none sleeps.
     var nextWake: Duration? { state.withLock { $0.sleepers.values.map(\.until).min() } }
+
+    func advance(by duration: Duration) { advance(to: elapsed + duration) }
 
     func advance(to moment: Duration) {
         let woken = state.withLock { state in
-            state.moment = max(state.moment, moment)
-            let due = state.sleepers.filter { $0.value.until <= state.moment }
+            state.elapsed = max(state.elapsed, moment)
+            let due = state.sleepers.filter { $0.value.until <= state.elapsed }
             for key in due.keys { state.sleepers[key] = nil }
             return due.values.map(\.continuation)
         }
         for continuation in woken { continuation.resume(returning: true) }
     }
 
-    func sleep(until moment: Duration) async throws {
+    func sleep(until moment: ContinuousClock.Instant) async throws { try await sleep(until: moment - start.now) }
+    func sleep(until moment: SuspendingClock.Instant) async throws { try await sleep(until: moment - start.awake) }
+
+    private func sleep(until moment: Duration) async throws {
         let key = state.withLock { state in
             state.next += 1
             return state.next
@@ -38,7 +51,7 @@ final class ManualTicker: Ticking {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
                     if Task.isCancelled { return false }
-                    if state.moment >= moment { return true }
+                    if state.elapsed >= moment { return true }
                     state.sleepers[key] = (moment, continuation)
                     return nil
                 }
