@@ -76,7 +76,8 @@ final class PresenterWatch: Sendable {
     func suppress(_ id: ClaimID, _ claim: Claim) {
         let items = claim.intents.filter(\.isWriting).map { intent in
             Written(
-                intent: intent, view: view(of: (try? catalog.read(intent.present)) ?? intent.subject), above: ClaimTarget(locating: intent, in: catalog).above
+                intent: intent, view: view(of: (try? catalog.read(intent.present)) ?? intent.subject),
+                above: ClaimTarget(locating: intent, in: catalog).above
             )
         }
         if items.isEmpty { return }
