@@ -23,12 +23,13 @@ final class NodeTable: Sendable {
     }
     private struct State {
         var entries: [NodeID: Entry] = [:]
-        var current: [InodeID: NodeID] = [:]
+        /// Keys are numbers of inodes: hashing an `InodeID`, of another module, costs a call each time.
+        var current: [Int64: NodeID] = [:]
         /// Nodes of earlier generations, the oldest first: another node stands for the inode by now, and the volume has
         /// not been told yet what becomes of these.
         var past: [InodeID: [NodeID]] = [:]
         /// Inodes that are neither in `entries` (by their natural number) nor in `current`.
-        var seen: [InodeID: Seen] = [:]
+        var seen: [Int64: Seen] = [:]
         /// How many open files programs have of an inode.
         var uses: [InodeID: Int] = [:]
         /// The next number for a node whose natural number is taken. No inode's number gets so high.
@@ -40,7 +41,7 @@ final class NodeTable: Sendable {
         var initial = State()
         initial.entries[.root] = Entry(
             node: Node(id: .root, inode: .root, generation: 1), generation: 1, lookups: 1)
-        initial.current[.root] = .root
+        initial.current[InodeID.root.rawValue] = .root
         state = AdaptiveMutex(initial)
     }
 
@@ -51,17 +52,17 @@ final class NodeTable: Sendable {
 
     func current(_ inode: InodeID) -> Node? {
         state.withLock { state in
-            state.current[inode].flatMap { state.entries[$0]?.node } ?? Self.make(&state, inode)
+            state.current[inode.rawValue].flatMap { state.entries[$0]?.node } ?? Self.make(&state, inode)
         }
     }
 
     /// What the kernel calls an inode.
     func id(of inode: InodeID) -> NodeID? {
-        state.withLock { $0.current[inode] ?? ($0.seen[inode] == nil ? nil : NodeID(inode)) }
+        state.withLock { $0.current[inode.rawValue] ?? ($0.seen[inode.rawValue] == nil ? nil : NodeID(inode)) }
     }
 
     func inode(of id: NodeID) -> InodeID? {
-        state.withLock { $0.entries[id]?.node.inode ?? ($0.seen[InodeID(id)] == nil ? nil : InodeID(id)) }
+        state.withLock { $0.entries[id]?.node.inode ?? ($0.seen[InodeID(id).rawValue] == nil ? nil : InodeID(id)) }
     }
 
     /// How many nodes the memory in use has room for.
@@ -71,13 +72,13 @@ final class NodeTable: Sendable {
     func made(_ id: NodeID) -> Node? { state.withLock { $0.entries[id]?.node } }
 
     private static func make(_ state: inout State, _ inode: InodeID) -> Node? {
-        guard let seen = state.seen.removeValue(forKey: inode) else { return nil }
+        guard let seen = state.seen.removeValue(forKey: inode.rawValue) else { return nil }
         state.seen.giveBackRoom()
         let node = Node(
             id: NodeID(inode), inode: inode, generation: Int64(seen.generation), isKnownToKernel: true)
         state.entries[node.id] = Entry(
             node: node, generation: Int64(seen.generation), lookups: UInt64(seen.lookups))
-        state.current[inode] = node.id
+        state.current[inode.rawValue] = node.id
         return node
     }
 
@@ -86,15 +87,15 @@ final class NodeTable: Sendable {
     func reference(_ inode: InodeID, generation: Int64) -> (id: NodeID, node: Node?, replaced: Node?) {
         state.withLock { state in
             let natural = NodeID(inode)
-            if let seen = state.seen[inode] {
+            if let seen = state.seen[inode.rawValue] {
                 if seen.generation == generation, seen.lookups < .max {
-                    state.seen[inode]!.lookups += 1
+                    state.seen[inode.rawValue]!.lookups += 1
                     return (natural, nil, nil)
                 }
                 _ = Self.make(&state, inode)
             }
             var replaced: Node?
-            if let id = state.current[inode], let entry = state.entries[id] {
+            if let id = state.current[inode.rawValue], let entry = state.entries[id] {
                 // (A look-up from before the store's next version came is late.)
                 if entry.generation >= generation {
                     state.entries[id]!.lookups += 1
@@ -105,15 +106,15 @@ final class NodeTable: Sendable {
             }
             let isFree = state.entries[natural] == nil
             if isFree, let generation = UInt32(exactly: generation) {
-                state.current[inode] = nil
-                state.seen[inode] = Seen(generation: generation, lookups: 1)
+                state.current[inode.rawValue] = nil
+                state.seen[inode.rawValue] = Seen(generation: generation, lookups: 1)
                 return (natural, nil, replaced)
             }
             let node = Node(
                 id: isFree ? natural : NodeID(rawValue: state.next), inode: inode, generation: generation)
             if !isFree { state.next += 1 }
             state.entries[node.id] = Entry(node: node, generation: generation, lookups: 1)
-            state.current[inode] = node.id
+            state.current[inode.rawValue] = node.id
             return (node.id, node, replaced)
         }
     }
@@ -122,9 +123,9 @@ final class NodeTable: Sendable {
     /// that has no name.
     func forget(_ id: NodeID, count: UInt64) -> InodeID? {
         state.withLock { state in
-            if let seen = state.seen[InodeID(id)], state.entries[id] == nil {
+            if let seen = state.seen[InodeID(id).rawValue], state.entries[id] == nil {
                 let left = seen.lookups - UInt32(min(count, UInt64(seen.lookups)))
-                state.seen[InodeID(id)] = left == 0 ? nil : Seen(generation: seen.generation, lookups: left)
+                state.seen[InodeID(id).rawValue] = left == 0 ? nil : Seen(generation: seen.generation, lookups: left)
                 state.seen.giveBackRoom()
                 return nil
             }
@@ -144,7 +145,7 @@ final class NodeTable: Sendable {
     func detach(_ node: Node) { state.withLock { Self.detach(&$0, node) } }
 
     private static func detach(_ state: inout State, _ node: Node) {
-        if state.current[node.inode] == node.id { state.current[node.inode] = nil }
+        if state.current[node.inode.rawValue] == node.id { state.current[node.inode.rawValue] = nil }
         guard let others = state.past[node.inode]?.filter({ $0 != node.id }) else { return }
         state.past[node.inode] = others.isEmpty ? nil : others
     }
@@ -160,7 +161,7 @@ final class NodeTable: Sendable {
     func orphan(_ inode: InodeID) -> InodeID? {
         state.withLock { state in
             _ = Self.make(&state, inode)
-            guard let id = state.current[inode] else { return state.uses[inode] == nil ? inode : nil }
+            guard let id = state.current[inode.rawValue] else { return state.uses[inode] == nil ? inode : nil }
             state.entries[id]?.isOrphan = true
             return drop(&state, id)
         }
@@ -207,7 +208,7 @@ final class NodeTable: Sendable {
             Self.detach(&state, node)
             reduce(&state, node.inode, by: entry.opens)
             state.uses[inode] = entry.opens > 0 ? entry.opens : nil
-            state.current[inode] = node.id
+            state.current[inode.rawValue] = node.id
             state.entries[node.id]?.isOrphan = true
             state.entries[node.id]?.generation = 1
             node.becomes(inode)

@@ -67,15 +67,15 @@ struct TableColumns<Record, Column: TableColumn>: Sendable {
 
     func update(_ record: Record, from old: Record, _ id: Int64, _ writer: Catalog.Writer) throws {
         var changed: UInt32 = 0
-        for (index, group) in all.enumerated() where !group.isSame(record, old) { changed |= 1 << UInt32(index) }
+        for index in all.indices where !all[index].isSame(record, old) { changed |= 1 << UInt32(index) }
         guard changed != 0 else { return }
-        let groups = all.enumerated().filter { changed & 1 << UInt32($0.offset) != 0 }.map(\.element)
+        func isChanged(_ index: Int) -> Bool { changed & 1 << UInt32(index) != 0 }
         let query = updates.of(changed) {
-            let columns = groups.flatMap(\.columns).map { "\($0.sql) = ?" }.joined(separator: ", ")
-            return "UPDATE \(table) SET \(columns) WHERE id = ?"
+            let columns = all.indices.filter(isChanged).flatMap { all[$0].columns }
+            return "UPDATE \(table) SET \(columns.map { "\($0.sql) = ?" }.joined(separator: ", ")) WHERE id = ?"
         }
         try writer.run(query) { bindings in
-            for group in groups { group.bind(record, &bindings) }
+            for index in all.indices where isChanged(index) { all[index].bind(record, &bindings) }
             bindings.add(id)
         }
     }

@@ -3,7 +3,7 @@ package import FileProvider
 /// The number of an inode: `st_ino`, the row id of table `inode`, never reused within a domain.
 package struct InodeID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: Int64
-    package init(rawValue: Int64) { self.rawValue = rawValue }
+    @inlinable package init(rawValue: Int64) { self.rawValue = rawValue }
     package static let root = InodeID(rawValue: 1)
     package var description: String { "inode \(rawValue)" }
 }
@@ -66,7 +66,8 @@ package struct InodeRecord: Sendable, Equatable {
     /// the inode and never written with it.
     package var capabilities: ItemCapabilities
 
-    package init(
+    // (Inlinable: made for each row that is read, in another module.)
+    @inlinable package init(
         id: InodeID, kind: InodeKind, mode: UInt32, uid: UInt32, gid: UInt32, linkCount: Int64, size: Int64,
         accessed: FileTime, modified: FileTime, changed: FileTime, born: FileTime, target: [UInt8]?, generation: Int64,
         baseSize: Int64, extents: RangeSet<Int64>?, writing: WritingMark?, isEnumerated: Bool, device: UInt64 = 0,
@@ -101,9 +102,13 @@ package struct InodeRecord: Sendable, Equatable {
     /// How many of the provider's bytes are on this machine; at most ``Item/largestSize``, whatever the row says.
     package var bytesPresent: Int64 {
         guard let extents else { return min(size, Item.largestSize) }
-        let within = extents.intersection(RangeSet(0..<Item.largestSize))
+        // (Without RangeSet.intersection, which allocates: each update of a row asks for this number.)
+        var within: Int64 = 0
+        for range in extents.ranges {
+            within += max(0, min(range.upperBound, Item.largestSize) - max(range.lowerBound, 0))
+        }
         let behind = min(size, Item.largestSize) - max(0, min(baseSize, Item.largestSize))
-        return min(within.ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound) } + max(0, behind), Item.largestSize)
+        return min(within + max(0, behind), Item.largestSize)
     }
 }
 

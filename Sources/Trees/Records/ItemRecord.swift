@@ -3,7 +3,7 @@ package import FileProvider
 /// The row id of table `item`; the root folder's item is 1.
 package struct ItemID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: Int64
-    package init(rawValue: Int64) { self.rawValue = rawValue }
+    @inlinable package init(rawValue: Int64) { self.rawValue = rawValue }
     package static let root = ItemID(rawValue: 1)
     package var description: String { "item \(rawValue)" }
 }
@@ -56,7 +56,8 @@ package struct ItemRecord: Sendable, Equatable {
     /// The place where the store may have made the item: it was asked to, and its reply has not come or was lost.
     package var attempted: TreePlace?
 
-    package init(
+    // (Inlinable: made for each row that is read, in another module.)
+    @inlinable package init(
         id: ItemID, inode: InodeID?, identifier: ItemIdentifier?, kind: ItemKind, base: TreePlace?,
         baseVersion: ItemVersion?, local: TreePlace?, contentRevision: Int64, metadataRevision: Int64,
         remote: TreePlace?, remoteVersion: ItemVersion?, remoteFacts: RemoteFacts, readyAt: FileTime,
