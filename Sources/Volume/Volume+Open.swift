@@ -301,6 +301,14 @@ extension Volume {
     /// The local file of a document's current generation.
     func openContent(_ record: InodeRecord) throws -> ContentFile {
         let id = GenerationID(inode: record.id.rawValue, number: record.generation)
+        // A download may have been recorded since the record was read, and its file closed: by the old record its bytes
+        // would be downloaded again.
+        if record.extents != nil, mount.store.opened(id) == nil,
+            let current = try? mount.openCurrent(record.id, forProgram: true),
+            current.inode.generation == record.generation
+        {
+            return current.content
+        }
         do {
             return try mount.open(record, forProgram: true)
         } catch {

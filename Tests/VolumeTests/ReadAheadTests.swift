@@ -1,3 +1,4 @@
+import ContentStore
 import FileProvider
 import FileProviderTesting
 import Glibc
@@ -76,6 +77,16 @@ import Trees
         for number in 40..<Self.count { #expect(try await read(Self.name(number)) == Self.text(number)) }
         #expect(try await eventually { test.engine.readAhead.figures.downloaded == test.engine.readAhead.figures.used })
         #expect(downloads == Self.count)
+    }
+
+    /// As when the read-ahead records the download of the document that a program is just opening.
+    @Test func aDownloadRecordedDuringAnOpenIsNotRepeated() async throws {
+        let before = try await test.lookUp(Self.name(0)).attributes.record
+        #expect(try await test.contents(Self.name(0)) == Self.text(0))
+        test.engine.recordAllDownloads()
+        let id = GenerationID(inode: before.id.rawValue, number: before.generation)
+        #expect(try await eventually { test.store.opened(id) == nil })
+        #expect(try test.volume.openContent(before).isComplete)
     }
 
     @Test func whoReadsHereAndThereGetsWhatHeAsksFor() async throws {

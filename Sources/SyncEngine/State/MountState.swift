@@ -80,10 +80,14 @@ package final class MountState: Sendable {
     ///
     /// Runs while nobody writes to the catalog: a new writer must mark the document there before its first byte. A
     /// writer that marked it earlier has the file open, and all opens share one file.
-    package func openCurrent(_ id: InodeID) throws -> (inode: InodeRecord, content: ContentFile) {
+    package func openCurrent(
+        _ id: InodeID, forProgram: Bool = false
+    ) throws -> (inode: InodeRecord, content: ContentFile) {
         let opened: Result<(InodeRecord, ContentFile), ContentError> = try catalog.readInTurn { reader in
             let inode = try reader.inode(id)
-            do throws(ContentError) { return .success((inode, try open(inode))) } catch { return .failure(error) }
+            do throws(ContentError) {
+                return .success((inode, try open(inode, forProgram: forProgram)))
+            } catch { return .failure(error) }
         }
         return try opened.get()
     }
