@@ -130,7 +130,10 @@ def main():
         for file in sorted(f for f in folder.rglob("*.swift") if f.name != "Package.swift"):
             for number, module in imports(file):
                 if file.name != "Package.swift" and not allowed(folder.name, module):
-                    problems.append(f"{file}:{number}: {folder.name} may not import {module}")
+                    hint = ""
+                    if folder.name == "Examples" and "Test" in module:
+                        hint = "; the tests of examples are in Tests/DaemonTests"
+                    problems.append(f"{file}:{number}: {folder.name} may not import {module}{hint}")
     # A test may import its target's internals, but reserved modules stay reserved.
     for file in sorted(pathlib.Path("Tests").rglob("*.swift")):
         for number, module in imports(file):

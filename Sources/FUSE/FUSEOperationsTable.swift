@@ -2,8 +2,12 @@ internal import CFUSE
 internal import Glibc
 
 /// libfuse's table of C functions: each decodes its arguments and calls the file system. libfuse answers missing ones
-/// with ENOSYS; locks are missing because the kernel's own are right for a file system with one writing machine, and
-/// `access` because the kernel handles it with "default_permissions".
+/// with ENOSYS, and the kernel does what it does for a file system without them:
+/// - `getlk`, `setlk`, `flock`: the kernel's own locks are right for a file system with one writing machine;
+/// - `access`: the kernel handles it with "default_permissions";
+/// - `write_buf`, `retrieve_reply`: other ways to move bytes, which `write` and the passthrough do here;
+/// - `bmap`, `poll`: for block devices, and for files that are no documents;
+/// - `ioctl`: not implemented (programs get ENOTTY, so that `lsattr` and `chattr` do not work at a mount).
 func makeOperationsTable() -> fuse_lowlevel_ops {
     var table = fuse_lowlevel_ops()
     table.`init` = { _, connection in negotiate(&connection!.pointee) }

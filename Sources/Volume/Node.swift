@@ -85,7 +85,7 @@ extension Node {
         var rescue: Task<Void, Never>?
     }
 
-    /// How the kernel has the file open. Cached and passthrough exclude each other (EIO, design.md).
+    /// How the kernel has the file open. Cached and passthrough exclude each other (the kernel refuses the second with EIO).
     enum Mode: Equatable {
         case cached
         /// - Parameter wasDirect: somebody has opened it `OpenedAs.direct`: splice(2) from that goes through the page cache,

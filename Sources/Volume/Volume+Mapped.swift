@@ -8,7 +8,7 @@ import SyncEngine
 import Trees
 
 /// Documents that nobody has open and somebody has mapped. A passthrough mapping holds the local file, not ours, so no
-/// RELEASE tells of its end; but the kernel grants a lease only after it (design.md, *When is nobody using it?*).
+/// RELEASE tells of its end; but the kernel grants a lease only after it (fcntl(2), F_SETLEASE).
 extension Volume {
     /// Until the mapping is gone the document keeps its dirty mark, and is neither evicted nor sent. But once it has
     /// not been changed for a while it is sent, so that the changes of a mapping that stays for days reach the store.

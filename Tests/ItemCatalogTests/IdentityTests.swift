@@ -3,7 +3,7 @@ import ItemCatalog
 import Testing
 import Trees
 
-/// Identity through saves (design.md): which item goes on with which inode, and what the store is told.
+/// Identity through saves (Architecture, *Identity*): which item goes on with which inode, and what the store is told.
 @Suite struct IdentityTests {
     /// An upload that ends must not be taken for one of what was saved meanwhile.
     @Test func noTwoSavesOfADocumentHaveTheSameNumber() throws {

@@ -9,7 +9,7 @@ import Testing
 import Trees
 import Volume
 
-/// Cached and passthrough exclude each other for one node (EIO in the kernel, design.md).
+/// Cached and passthrough exclude each other for one node (EIO in the kernel).
 @Suite struct OpenModeTests {
     private func backing(_ opened: Opened) -> Int32? {
         if case .passthrough(let id) = opened.mode { id } else { nil }

@@ -1,6 +1,6 @@
 import FileProvider
 
-/// Identity through saves (design.md): POSIX gives a name another inode, but the store must see a change of the same
+/// Identity through saves (Architecture, *Identity*): POSIX gives a name another inode, but the store must see a change of the same
 /// document. So the item's binding moves from inode to inode.
 extension TreeStore {
     /// The document that gave up this name so recently that its change has not been sent: it was unlinked, or renamed

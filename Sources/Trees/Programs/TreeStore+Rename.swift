@@ -8,7 +8,7 @@ package struct RenameResult: Sendable {
 }
 
 extension TreeStore {
-    /// rename(2), with identity through saves (design.md): when a file that the provider never had takes over a
+    /// rename(2), with identity through saves (Architecture, *Identity*): when a file that the provider never had takes over a
     /// document's name, the name stays the same item.
     package func rename(
         _ name: Filename, in folder: InodeID, to newName: Filename, in newFolder: InodeID, noReplace: Bool,

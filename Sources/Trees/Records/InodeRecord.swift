@@ -112,7 +112,7 @@ package struct InodeRecord: Sendable, Equatable {
     }
 }
 
-/// The dirty mark of an inode (design.md, *Metadata after data*).
+/// The dirty mark of an inode (page Crashes); durable before the first byte of a write.
 package enum WritingMark: Sendable, Equatable {
     /// A program may change the bytes unnoticed (passthrough): compare the file with this stamp afterwards.
     case maybeModified(BackingStamp)
