@@ -3,7 +3,7 @@ import Synchronization
 /// Limits the number of scenarios that run at once: each has a daemon, and a machine with two cores soon gets too slow
 /// for time limits. Scenarios that measure time run alone.
 final class MountSlots: Sendable {
-    static let shared = MountSlots(count: 3)
+    static let shared = MountSlots(count: 4)
 
     private struct Waiting {
         var weight: Int

@@ -12,7 +12,6 @@ struct ServerRestartTests {
     private static let options = MountOptions.with {
         $0.store = .webdav
         $0.limit = 120 + Double(megabytes)
-        $0.isAlone = true
     }
 
     @Test("all bytes are right at the end, and no program gets an error", .timeLimit(.minutes(60)))

@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import ItemCatalog
 import MountHarness
+import Synchronization
 import Testing
 import Trees
 
@@ -77,6 +78,37 @@ import Trees
         let after = try test.inode("doc1")
         #expect(after.generation == number && after.extents?.isEmpty == true)
         #expect(try test.catalog.read { try $0.undurable(after.id)?.number } != number)
+    }
+
+    /// As when a program opens the document for writing while its download is recorded in the background: had the second
+    /// one recorded too, an fsync in between would not have counted.
+    @Test("two threads that record at the same moment record a download once") func atOnce() async throws {
+        let (test, _) = try await prepared(1)
+        let (content, target) = try test.download("doc1")
+        let records = DownloadRecords(mount: test.engine.mount)
+        try await test.engine.downloader.provide(0..<10_000, of: content, for: target)
+        test.engine.recordAllDownloads()
+        let inode = try test.inode("doc1").id
+        let commits = Mutex(0)
+        test.engine.publisher.onCommit { changes, _ in
+            if changes.contains(.attributes(inode)) { commits.withLock { $0 += 1 } }
+        }
+        records.add(content, name: "doc1")
+        let begun = Mutex(0)
+        try test.catalog.write { _ in
+            // Both have seen that there is something to record, and wait for the catalog.
+            for _ in 0..<2 {
+                Thread {
+                    begun.withLock { $0 += 1 }
+                    records.recordNow()
+                    begun.withLock { $0 += 1 }
+                }.start()
+            }
+            while begun.withLock({ $0 < 2 }) { usleep(1_000) }
+            usleep(50_000)
+        }
+        #expect(try await eventually { begun.withLock { $0 == 4 } })
+        #expect(commits.withLock { $0 } == 1)
     }
 
     /// Has given all the bytes and takes its time to end.

@@ -1,5 +1,6 @@
 import ContentStore
 import FileProvider
+import Foundation
 import ItemCatalog
 import Locking
 import Logging
@@ -21,6 +22,8 @@ final class DownloadRecords: Sendable {
         var ends: UInt64 = 0
     }
     private let state = AdaptiveMutex(State())
+    /// Serializes recording: a second record of the same bytes, after an fsync of them, would count them as not durable.
+    private let turn = NSLock()
     private let mount: MountState
     private let afterwards: Debouncer
 
@@ -38,8 +41,10 @@ final class DownloadRecords: Sendable {
         afterwards.plan { self.recordNow() }
     }
 
-    /// Records all bytes that have come so far.
-    func recordNow() {
+    /// Records all bytes that have come so far. Not under a node's lock.
+    func recordNow() { turn.withLock { recordWaiting() } }
+
+    private func recordWaiting() {
         let waiting = state.withLock { $0.waiting }
         if waiting.isEmpty { return }
         defer {
