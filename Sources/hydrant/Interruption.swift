@@ -43,7 +43,7 @@ enum Interruption {
         sigaddset(&own, number)
         pthread_sigmask(SIG_UNBLOCK, &own, nil)
         raise(number)
-        // (The parent set the signal to be ignored, or blocks it outside.)
+        // (Process 1 of a container ignores a signal with the default action.)
         exit(128 + number)
     }
 }

@@ -1,7 +1,8 @@
 package import FileProvider
 import ItemCatalog
 
-/// The clock by which the engine waits. Tests bring one that they advance themselves.
+/// The clock by which the engine waits for a second and more; shorter pauses go by the machine's. Tests bring a clock that
+/// they advance themselves.
 package protocol EngineClock: Sendable {
     /// For waits whose end does not depend on the machine's sleep: retries, polls, settle times.
     var now: ContinuousClock.Instant { get }

@@ -76,7 +76,8 @@ package final class MountState: Sendable {
             isAhead: record.writing != nil, baseSize: record.baseSize, present: record.extents, forProgram: forProgram)
     }
 
-    /// Opens the bytes of a document's current generation, and returns the record used. For callers without the node.
+    /// Opens the bytes of a document's current generation, and returns the record used: for callers without the node, and
+    /// for those whose record may be older than the last recorded download.
     ///
     /// Runs while nobody writes to the catalog: a new writer must mark the document there before its first byte. A
     /// writer that marked it earlier has the file open, and all opens share one file.
