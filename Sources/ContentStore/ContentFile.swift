@@ -85,6 +85,8 @@ package final class ContentFile: Sendable {
 
     /// Writes downloaded bytes, except over present ones (above all a program's). Blocks of zeros stay holes: a sparse
     /// document takes no more space here than in its store.
+    ///
+    /// The file keeps its modification time: by that, the next daemon sees whether a program wrote after its fsync(2).
     package func store(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(ContentError) {
         let failure: ContentError? = presence.withLock { state -> ContentError? in
             guard let ranges = state.ranges else { return nil }
@@ -92,6 +94,10 @@ package final class ContentFile: Sendable {
             if whole.isEmpty { return nil }
             var missing = RangeSet(whole)
             missing.subtract(ranges)
+            if missing.isEmpty { return nil }
+            let modified: Int64
+            do throws(ContentError) { modified = try self.status().modified } catch { return error }
+            defer { try? self.date(modified) }
             for range in missing.ranges {
                 let piece = UnsafeRawBufferPointer(
                     rebasing: bytes[Int(range.lowerBound - offset)..<Int(range.upperBound - offset)])
@@ -165,9 +171,26 @@ package final class ContentFile: Sendable {
             changed: status.st_ctim.nanoseconds, blocks: Int64(status.st_blocks))
     }
 
+    /// As ``status()``, and never while a download writes, which changes the file's modification time for a moment.
+    package func steadyStatus() throws(ContentError) -> ContentStat {
+        let result: Result<ContentStat, ContentError> = presence.withLock { _ in
+            do throws(ContentError) { return .success(try self.status()) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
     /// Sets the file's own modification time (nanoseconds since 1970) to the document's, so that attributes read from
     /// the file are right while a program writes to it directly (passthrough).
     package func setModified(_ nanoseconds: Int64) throws(ContentError) {
+        // (Not while a download writes: it would set the old time again.)
+        let failure: ContentError? = presence.withLock { _ in
+            do throws(ContentError) { try self.date(nanoseconds) } catch { return error }
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    private func date(_ nanoseconds: Int64) throws(ContentError) {
         let (seconds, rest) = nanoseconds.quotientFlooring(1_000_000_000)
         guard clinux_set_modified_fd(descriptor, seconds, rest) == 0 else { throw .last(path) }
     }

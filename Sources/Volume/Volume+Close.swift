@@ -46,7 +46,7 @@ extension Volume {
             (isUnsent, downloaded) = try catalog.read {
                 (try $0.hasUnsentContents(node.inode), try $0.undurable(node.inode))
             }
-            synced = SyncedContents(content.id, try content.status())
+            synced = SyncedContents(content.id, try content.steadyStatus(), present: content.present)
             _ = try mount.store.synchronize(content.id, content)
         }
         guard handle.isWritable || isUnsent else { return true }
@@ -54,10 +54,10 @@ extension Volume {
             var isDurable = true
             let note: (Catalog.Writer, Bool) throws -> Void = { [times] writer, isRelabelled in
                 if let content, let synced {
-                    isDurable = try !isRelabelled && synced == SyncedContents(content.id, content.status())
+                    isDurable = try !isRelabelled && synced.isState(of: content.id, content.steadyStatus())
                     if isDurable {
-                        try writer.noteSynced(node.inode, synced)
                         if let downloaded { try writer.forgetUndurable([downloaded]) }
+                        try writer.noteSynced(node.inode, synced)
                     }
                 }
                 if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }

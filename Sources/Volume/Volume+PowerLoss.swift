@@ -22,14 +22,22 @@ extension Volume {
         for candidate in try catalog.read({ try $0.documentsHere(above: 0) }) { try distrustDownload(candidate.inode) }
     }
 
-    private func distrust(_ item: ItemRecord, _ inode: InodeRecord, _ synced: [InodeID: SyncedContents]) throws {
+    private func distrust(_ item: ItemRecord, _ before: InodeRecord, _ synced: [InodeID: SyncedContents]) throws {
+        var inode = before
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         let file = mount.store.status(id)
-        if let durable = synced[inode.id], durable == SyncedContents(id, file),
-            try catalog.read({ try $0.undurable(inode.id) == nil })
-        {
+        let known = synced[inode.id].flatMap { $0.generation == inode.generation ? $0 : nil }
+        var downloaded = try catalog.read { try $0.undurable(inode.id) }
+        if downloaded != nil, let durable = known?.durable ?? downloaded?.durable {
+            inode = try catalog.write { writer in
+                try writer.keepDurable(inode.id, durable)
+                return try writer.inode(inode.id)
+            }
+            downloaded = nil
+        }
+        if let known, known.isState(of: id, file), downloaded == nil {
             // Recovering a writer's mark may have removed the note.
-            return try catalog.write { try $0.noteSynced(inode.id, durable) }
+            return try catalog.write { try $0.noteSynced(inode.id, known) }
         }
         let path = mount.path(of: inode.id)
         if file == nil && inode.size > 0 {
@@ -77,8 +85,8 @@ extension Volume {
                     let inode = try catalog.read({ try $0.inodeIfPresent(id) })
                 else { continue }
                 let file = GenerationID(inode: id.rawValue, number: inode.generation)
-                if let known = synced[id], known == SyncedContents(file, mount.store.status(file)) { continue }
-                if let durable = SyncedContents(file, try mount.store.synchronize(file)) {
+                if let known = synced[id], known.isState(of: file, mount.store.status(file)) { continue }
+                if let durable = SyncedContents(file, try mount.store.synchronize(file), present: inode.extents) {
                     try catalog.write { try $0.noteSynced(id, durable) }
                 }
             }

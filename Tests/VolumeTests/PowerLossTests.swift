@@ -22,10 +22,19 @@ import Volume
     }
 
     /// What delayed allocation leaves of bytes that were not synced: the size, and zeros.
-    private func lose(_ path: String, keepingDate: Bool = true) throws {
+    ///
+    /// - Parameter end: bytes from here on are there; nil: none.
+    private func lose(_ path: String, keepingDate: Bool = true, upTo end: Int? = nil) throws {
         var status = stat()
         #expect(stat(path, &status) == 0)
+        let kept = try end.map { try Data(contentsOf: URL(filePath: path)).dropFirst($0) } ?? Data()
         #expect(truncate(path, 0) == 0 && truncate(path, status.st_size) == 0)
+        if let end {
+            let file = try FileHandle(forUpdating: URL(filePath: path))
+            try file.seek(toOffset: UInt64(end))
+            try file.write(contentsOf: kept)
+            try file.close()
+        }
         guard keepingDate else { return }
         var times = [status.st_atim, status.st_mtim]
         #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
@@ -98,6 +107,52 @@ import Volume
         try await test.answer {
             try test.volume.rename("draft", in: .root, to: "a", in: .root, noReplace: false)
         }
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("CHANGED!".utf8))
+        #expect(copies(next) == [])
+    }
+
+    /// A program appends to a placeholder and syncs; the rest of the document is downloaded afterwards, and that is
+    /// what a power loss takes. Neither the sync nor the downloaded part may be in doubt: a copy with zeros would be
+    /// kept beside the document.
+    @Test(arguments: [false, true]) func bytesThatCameAfterASyncComeAgain(_ writesMore: Bool) async throws {
+        let text = String(repeating: "0123456789", count: 2_000)
+        try test.remote.put("a", text)
+        let gate = Gate()
+        test.provider.plan.inject(.hang(gate), into: .startProvidingItem)
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "SYNCED", at: 20_000)
+        try test.volume.synchronize(opened.handle)
+        gate.open()
+        #expect(try await test.read(opened.handle).count == 20_006)
+        let (path, id) = (file(try await test.lookUp("a")), try await test.lookUp("a").attributes.record.id)
+        #expect(
+            try await eventually { try test.durably { try $0.undurable(id) != nil && $0.inode(id).extents == nil } })
+        if writesMore { try test.write(opened.handle, "LATER", at: 20_006) }
+        try test.close(opened.handle)
+        try lose(path, upTo: 20_000)
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        if writesMore {
+            #expect(next.remote.read("a") == Array(text.utf8))
+            #expect(copies(next).map { next.remote.read($0) } == [Array((text + "SYNCEDLATER").utf8)])
+        } else {
+            #expect(next.remote.read("a") == Array((text + "SYNCED").utf8))
+            #expect(copies(next) == [])
+        }
+    }
+
+    /// The sync was noted while the download that it made durable was not recorded yet.
+    @Test func aDownloadThatIsRecordedAfterTheSyncIsDurable() async throws {
+        try test.remote.put("a", "original")
+        let opened = try await test.open("a", O_RDWR)
+        _ = try await test.read(opened.handle)
+        try test.write(opened.handle, "CHANGED!")
+        try test.volume.synchronize(opened.handle)
+        let record = try await test.lookUp("a").attributes.record
+        try test.catalog.write { try $0.noteUndurable(record.id, generation: record.generation) }
+        try test.close(opened.handle)
         let next = try await test.killed(boot: "two")
         #expect(try await next.sync().isEmpty)
         #expect(next.remote.read("a") == Array("CHANGED!".utf8))

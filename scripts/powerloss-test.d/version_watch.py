@@ -7,8 +7,8 @@ import re
 from documents import version
 from store_watch import TEMPORARY, StoreWatch
 
-# Only whole versions may appear under these names. (New files that were not fsynced may be as the disk left them;
-# copies and drafts as well.)
+# Only whole versions may appear under these names, but for made-N before its fsync. (Other new files that were not
+# fsynced may be as the disk left them; copies and drafts as well.)
 NAMES = re.compile(r"(saved|edited|read|other|made)-[0-9]+")
 
 

@@ -154,8 +154,17 @@ package final class MountState: Sendable {
 
 extension SyncedContents {
     /// The catalog's note of a file that was synced; nil when the file was written meanwhile.
-    package init?(_ id: GenerationID, _ file: ContentStat?) {
+    ///
+    /// - Parameter present: the provider's bytes that were here before the sync; nil: all.
+    package init?(_ id: GenerationID, _ file: ContentStat?, present: RangeSet<Int64>?) {
         guard let file else { return nil }
-        self.init(generation: id.number, size: file.size, modified: file.modified)
+        self.init(
+            generation: id.number, size: file.size, modified: file.modified, durable: DurableRanges(present))
+    }
+
+    /// Whether nobody has written to the file since.
+    package func isState(of id: GenerationID, _ file: ContentStat?) -> Bool {
+        guard let file else { return false }
+        return (generation, size, modified) == (id.number, file.size, file.modified)
     }
 }

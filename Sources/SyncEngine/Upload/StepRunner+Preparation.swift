@@ -71,7 +71,9 @@ extension StepRunner {
         }
         let snapshot = try await snapshot(of: content)
         // The snapshot has synced the bytes; with a note of that they are not in doubt after a power loss.
-        let durable = (try? mount.store.synchronize(content.id)).flatMap { SyncedContents(content.id, $0) }
+        let durable = (try? mount.store.synchronize(content.id)).flatMap {
+            SyncedContents(content.id, $0, present: nil)
+        }
         let source = SnapshotSource(snapshot: snapshot)
         let digest = try source.digest()
         let unchanged = try mount.catalog.write { writer in

@@ -40,15 +40,53 @@ extension TreeReading {
 package struct UndurableContents: Sendable, Equatable {
     package let inode: InodeID
     package let number: Int64
+    /// The bytes that were here at the last fsync(2) of an unsent change, and so are durable; nil: there was none.
+    package let durable: DurableRanges?
     /// The note in the catalog: it differs once more bytes have come.
     fileprivate let note: String
 
     fileprivate init?(key: String, note: String) {
-        guard let inode = Int64(key.dropFirst(10)), let number = note.split(separator: " ").first.flatMap({ Int64($0) })
-        else { return nil }
+        let parts = note.split(separator: " ")
+        guard let inode = Int64(key.dropFirst(10)), let number = parts.first.flatMap({ Int64($0) }) else { return nil }
         self.inode = InodeID(rawValue: inode)
         self.number = number
+        durable = parts.count > 2 ? DurableRanges(text: parts[2]) : nil
         self.note = note
+    }
+
+    fileprivate static func note(_ number: Int64, at now: FileTime, durable: DurableRanges?) -> String {
+        "\(number) \(now.nanoseconds)" + (durable.map { " " + $0.text } ?? "")
+    }
+}
+
+/// The provider's bytes that a sync of the local file made durable.
+package enum DurableRanges: Sendable, Equatable {
+    case all
+    case some(RangeSet<Int64>)
+
+    /// - Parameter present: as ``InodeRecord/extents``: nil means all.
+    package init(_ present: RangeSet<Int64>?) { self = present.map { .some($0) } ?? .all }
+
+    /// `all`, `none`, or `0-96,200-300`.
+    fileprivate init?(text: Substring) {
+        switch text {
+        case "all": self = .all
+        case "none": self = .some(RangeSet())
+        default:
+            var ranges = RangeSet<Int64>()
+            for piece in text.split(separator: ",") {
+                let ends = piece.split(separator: "-").compactMap { Int64($0) }
+                guard ends.count == 2, ends[0] < ends[1] else { return nil }
+                ranges.insert(contentsOf: ends[0]..<ends[1])
+            }
+            self = .some(ranges)
+        }
+    }
+
+    fileprivate var text: String {
+        guard case .some(let ranges) = self else { return "all" }
+        if ranges.isEmpty { return "none" }
+        return ranges.ranges.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: ",")
     }
 }
 
@@ -59,20 +97,26 @@ package struct SyncedContents: Sendable, Equatable {
     package var size: Int64
     /// The file's modification time, in ns since 1970.
     package var modified: Int64
+    /// The provider's bytes that were here; nil: a note of a version of Hydrant that did not record them.
+    package var durable: DurableRanges?
 
-    package init(generation: Int64, size: Int64, modified: Int64) {
+    package init(generation: Int64, size: Int64, modified: Int64, durable: DurableRanges?) {
         self.generation = generation
         self.size = size
         self.modified = modified
+        self.durable = durable
     }
 
     init?(text: String) {
-        let numbers = text.split(separator: " ").compactMap { Int64($0) }
+        let parts = text.split(separator: " ")
+        let numbers = parts.prefix(3).compactMap { Int64($0) }
         guard numbers.count == 3 else { return nil }
-        self.init(generation: numbers[0], size: numbers[1], modified: numbers[2])
+        self.init(
+            generation: numbers[0], size: numbers[1], modified: numbers[2],
+            durable: parts.count > 3 ? DurableRanges(text: parts[3]) : nil)
     }
 
-    var text: String { "\(generation) \(size) \(modified)" }
+    var text: String { "\(generation) \(size) \(modified)" + (durable.map { " " + $0.text } ?? "") }
 }
 
 extension TreeReading {
@@ -93,11 +137,24 @@ extension TreeStore {
     package func noteSynced(_ id: InodeID, _ contents: SyncedContents) throws {
         guard try hasUnsentContents(id), try inodeIfPresent(id)?.generation == contents.generation else { return }
         try takeNote("synced.\(id.rawValue)", contents.text)
+        guard let downloaded = try undurable(id), downloaded.number == contents.generation else { return }
+        // (Later writes forget the note of the sync, and this one keeps the ranges.)
+        switch contents.durable {
+        case .all: try forgetUndurable([downloaded])
+        case .some, nil: try noteUndurable(id, generation: contents.generation)
+        }
     }
 
     /// Bytes were downloaded into this generation and are not synced yet.
     package func noteUndurable(_ id: InodeID, generation: Int64) throws {
-        try takeNote("undurable.\(id.rawValue)", "\(generation) \(now.nanoseconds)")
+        let synced = try note("synced.\(id.rawValue)").flatMap { SyncedContents(text: $0) }
+        var durable: DurableRanges?
+        if let synced, synced.generation == generation { durable = synced.durable }
+        // Nothing was missing at that sync, so these bytes came before it.
+        if durable == .all { return }
+        if durable == nil, let before = try undurable(id), before.number == generation { durable = before.durable }
+        try takeNote(
+            "undurable.\(id.rawValue)", UndurableContents.note(generation, at: now, durable: durable))
     }
 
     /// These bytes are durable; bytes that came later are not.
@@ -130,6 +187,17 @@ extension TreeStore {
             try forgetNote("doubt.\(inode.rawValue)")
         }
         return try keepBoth(id, current: nil, .powerLoss, defaults: defaults)
+    }
+
+    /// Only these of the provider's bytes are here: the others were downloaded after the last sync, and may be zeros.
+    /// They are downloaded again.
+    package func keepDurable(_ id: InodeID, _ durable: DurableRanges) throws {
+        try forgetNote("undurable.\(id.rawValue)")
+        guard case .some(let ranges) = durable, var inode = try inodeIfPresent(id) else { return }
+        let base = RangeSet(0..<inode.baseSize)
+        if ranges.isSuperset(of: base) { return }
+        inode.extents = ranges.intersection(base)
+        try update(inode)
     }
 
     /// For a change that lacks bytes of the provider: it is separated once all bytes are here.
