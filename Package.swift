@@ -55,7 +55,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CFUSE", pkgConfig: "fuse3", providers: [.apt(["libfuse3-dev"])]),
-        .target(name: "FUSE", dependencies: ["CFUSE", "CLinux", "Locking", "Surroundings"]),
+        .systemLibrary(name: "CURing", pkgConfig: "liburing", providers: [.apt(["liburing-dev"])]),
+        .target(name: "FUSE", dependencies: ["CFUSE", "CURing", "CLinux", "Locking", "Surroundings"]),
         .target(name: "CLinux"),
         .target(name: "Locking"),
         .target(name: "Waiting"),

@@ -7,6 +7,7 @@ import sys
 # The modules, of ours and of packages, that each target may import. All others are forbidden.
 OURS = {
     "CFUSE": [],
+    "CURing": [],
     "CLinux": [],
     "CSQLite": [],
     "CZip": [],
@@ -19,7 +20,7 @@ OURS = {
     "CPictures": [],
     "Pictures": ["CPictures"],
     "Accounts": ["CSecret", "ChildProcess", "HTTPTransport", "Surroundings"],
-    "FUSE": ["CFUSE", "CLinux", "Locking", "Surroundings"],
+    "FUSE": ["CFUSE", "CURing", "CLinux", "Locking", "Surroundings"],
     "PassthroughHelper": [],
     "Locking": [],
     "Waiting": [],

@@ -70,6 +70,22 @@ public struct ReadAheadUse: Codable, Sendable, Equatable {
     }
 }
 
+/// The way that the kernel's requests come to the daemon.
+public struct RequestTransport: Codable, Sendable, Equatable {
+    public enum Name: String, Codable, Sendable {
+        case ring = "io_uring"
+        case device
+    }
+    public var name: Name
+    /// Why it is not the faster one, and what to do about it; nil: it is, or nobody knows.
+    public var reason: String?
+
+    public init(name: Name, reason: String? = nil) {
+        self.name = name
+        self.reason = reason
+    }
+}
+
 /// The store's use, in bytes, as the store reported it last.
 public struct StoreUse: Codable, Sendable, Equatable {
     public var used: Int64
@@ -109,6 +125,8 @@ public struct DomainStatus: Codable, Sendable, Equatable {
     public var pending: [PendingChange]
     /// Whether the kernel reads and writes downloaded documents without the daemon.
     public var passthrough: Bool
+    /// Nil from older daemons.
+    public var transport: RequestTransport?
     /// The absolute path of the state directory. Nil from older daemons.
     public var stateDirectory: String?
     public var disk: DiskUse
@@ -141,8 +159,9 @@ public struct DomainStatus: Codable, Sendable, Equatable {
         transfers: [RunningTransfer]? = nil, settings: DomainSettings? = nil, conflicts: Int? = nil,
         store: StoreUse? = nil, heldDeletions: HeldDeletionsStatus? = nil, connection: ConnectionStatus? = nil,
         providerIdentifier: String? = nil, isReadOnly: Bool? = nil, readAhead: ReadAheadUse? = nil,
-        title: String? = nil, signsIn: Bool? = nil
+        title: String? = nil, signsIn: Bool? = nil, transport: RequestTransport? = nil
     ) {
+        self.transport = transport
         self.title = title
         self.signsIn = signsIn
         self.readAhead = readAhead

@@ -108,7 +108,7 @@ struct Daemon: Sendable {
         return DomainService(
             volume: volume, domain: parts.domain, provider: location.canonical, mountPoint: mountPoint,
             stateDirectory: state.path,
-            hasPassthrough: { session.passthroughAvailable },
+            hasPassthrough: { session.passthroughAvailable }, transport: { RequestTransport(session.transport) },
             coordination: CoordinationService(
                 volume: volume, mountPoint: mountPoint, stateDirectory: state.path,
                 patience: configuration.presenterPatience),
@@ -224,6 +224,7 @@ struct Daemon: Sendable {
                 + (parts.engine.mount.isReadOnly ? ["ro"] : []) + configuration.mountOptions
             options.passthrough = configuration.passthrough
             options.passthroughHelper = configuration.passthroughHelper
+            options.ring = configuration.ring
             options.mountPointIsResolved = true
             let session = try FUSESession(mountPoint: parts.mountPoint, options: options, fileSystem: frontend)
             try session.mount()
@@ -246,5 +247,14 @@ struct Daemon: Sendable {
     private func statePath(_ domain: String) throws(DaemonError) -> String {
         if let path = configuration.stateDirectory { return path }
         return try StateDirectory.defaultPath(domain: domain)
+    }
+}
+
+extension RequestTransport {
+    init(_ transport: FUSESession.Transport) {
+        switch transport {
+        case .ring: self.init(name: .ring)
+        case .device(let reason): self.init(name: .device, reason: reason)
+        }
     }
 }

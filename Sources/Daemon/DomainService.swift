@@ -16,6 +16,7 @@ struct DomainService: ControlService {
     let mountPoint: String
     let stateDirectory: String
     let hasPassthrough: @Sendable () -> Bool
+    let transport: @Sendable () -> RequestTransport
     let coordination: CoordinationService
     let bookmarks: BookmarkService
     let signOut: SignOutService
@@ -115,7 +116,7 @@ struct DomainService: ControlService {
             heldDeletions: try volume.engine.mount.catalog.read { try $0.heldDeletions() }.map(status),
             connection: connection, providerIdentifier: volume.engine.client.providerIdentifier,
             isReadOnly: volume.engine.mount.isReadOnly, readAhead: readAhead, title: title,
-            signsIn: volume.engine.client.hasAccounts)
+            signsIn: volume.engine.client.hasAccounts, transport: transport())
     }
 
     private var readAhead: ReadAheadUse {

@@ -26,6 +26,7 @@ extension FUSEConnection {
         guard fd >= 0 else { return }
         let deadline = monotonicNow() + 5_000_000_000
         repeat { failEverything(fd) } while isStuck() && monotonicNow() < deadline && usleep(1000) == 0
+        ring.close()
 
         // Late replies are still to come, so the descriptor's number must stay in use: by a device that is connected to
         // nothing. That one reports an error when polled, which libfuse takes for "already unmounted" when it cleans
@@ -40,6 +41,7 @@ extension FUSEConnection {
     /// Requests read and not answered, and requests not read.
     private func failEverything(_ fd: Int32) {
         for number in unanswered.takeAll() { fail(number, fd) }
+        ring.failEverything()
 
         _ = fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK)
         // As large as libfuse's own: the kernel refuses to pass a request to a smaller one.

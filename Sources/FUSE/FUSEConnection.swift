@@ -5,7 +5,7 @@ internal import Synchronization
 /// libfuse's session and its device. It lives until the FUSESession and the last request have released it, since
 /// libfuse needs its session to answer a request.
 ///
-/// `@unchecked Sendable`: `session` is written in init only and has its own locks; `fileSystem` is written before the
+/// `@unchecked Sendable`: `session` and `ring` are written in init only and have their own locks; `fileSystem` is written before the
 /// loop starts and after it has ended.
 final class FUSEConnection: @unchecked Sendable {
     private(set) var session: OpaquePointer?
@@ -13,6 +13,12 @@ final class FUSEConnection: @unchecked Sendable {
     let interrupter = FUSEInterrupter()
     let loop = FUSELoop()
 
+    /// The second way of requests, beside the device; idle unless the kernel and the administrator allow it.
+    private(set) var ring: FUSERing!
+    /// Why the ring is not in use; nil: it is, or nothing is known yet.
+    let ringRefusal = Mutex<String?>(nil)
+    private let wantsRing: Bool
+    private let threads: Int
     private let wantsPassthrough: Bool
     private let wantsKillPrivileges: Bool
     private let mapsDirectIO: Bool
@@ -32,12 +38,15 @@ final class FUSEConnection: @unchecked Sendable {
 
     /// The text is libfuse's explanation when it refuses the options.
     init(options: FUSESession.Options, fileSystem: any FUSEFileSystem) throws(Refusal) {
+        wantsRing = options.ring
+        threads = options.maxThreads
         wantsPassthrough = options.passthrough
         passthrough = Passthrough(helper: options.passthroughHelper)
         wantsKillPrivileges = options.killPrivileges
         mapsDirectIO = options.mapsDirectIO
         readAhead = options.readAhead
         self.fileSystem = fileSystem
+        ring = FUSERing(self)
         var arguments: [UnsafeMutablePointer<CChar>?] = [strdup("hydrant")]
         for option in options.mountOptions {
             arguments.append(strdup("-o"))
@@ -138,7 +147,11 @@ final class FUSEConnection: @unchecked Sendable {
         guard let vectors, count > 0 else { return 0 }
         let header = vectors[0].iov_base.assumingMemoryBound(to: fuse_out_header.self)
         let isNotification = header.pointee.unique == 0
-        if !isNotification { unanswered.remove(header.pointee.unique) }
+        if !isNotification {
+            let parts = UnsafeBufferPointer(start: vectors, count: Int(count))
+            if ring.isActive, ring.answer(header.pointee.unique, parts) { return parts.reduce(0) { $0 + $1.iov_len } }
+            unanswered.remove(header.pointee.unique)
+        }
         if awaitsInit.load(ordering: .acquiring), !isNotification,
             let offer = offer.withLock({ $0 }), offer.unique == header.pointee.unique
         {
@@ -171,11 +184,34 @@ final class FUSEConnection: @unchecked Sendable {
             // Before the write: the first open may come before it returns.
             if isChanged { passthrough.isOffered(on: fd) }
         }
+        let isRing = reply.withUnsafeMutableBytes { startRing(fd, offer, $0) }
         let sent = write(fd, reply, reply.count)
         let error = errno
-        if sent >= 0 { passthrough.prepare() }
+        if sent >= 0 {
+            if isRing { ring.serve() }
+            passthrough.prepare()
+        }
         errno = error
         return sent
+    }
+
+    /// Whether the reply to INIT says that requests go over the ring: then they do, and the kernel makes them wait for
+    /// it.
+    private func startRing(_ fd: Int32, _ offer: FUSEInitOffer, _ reply: UnsafeMutableRawBufferPointer) -> Bool {
+        func refuse(_ text: String) -> Bool {
+            ringRefusal.withLock { $0 = text }
+            return false
+        }
+        guard wantsRing else { return refuse("it is switched off (HYDRANT_RING=0)") }
+        guard offer.offersRing else { return refuse(FUSERing.missingOffer) }
+        guard let payload = offer.payloadSize(in: reply) else { return refuse("libfuse refuses the kernel's offer") }
+        do {
+            try ring.prepare(device: fd, payloadSize: payload, threads: threads)
+        } catch {
+            return refuse(error.text)
+        }
+        offer.requestRing(in: reply)
+        return true
     }
 
     // MARK: Passthrough

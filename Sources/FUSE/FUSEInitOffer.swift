@@ -6,6 +6,7 @@ struct FUSEInitOffer: Equatable, Sendable {
     static let killPrivileges: UInt64 = 1 << 28
     static let passthrough: UInt64 = 1 << 37
     static let directIOMapping: UInt64 = 1 << 36
+    static let overRing: UInt64 = 1 << 41
 
     var unique: UInt64
     var minor: UInt32
@@ -29,12 +30,16 @@ struct FUSEInitOffer: Equatable, Sendable {
         if flags & Self.extended != 0, request.count >= 60 { flags |= UInt64(word(56)) << 32 }
     }
 
+    /// The kernel has it (Linux 6.14), and the administrator allows it (/sys/module/fuse/parameters/enable_uring).
+    var offersRing: Bool { flags & Self.extended != 0 && flags & Self.overRing != 0 }
+
     var offersPassthrough: Bool { minor >= 40 && flags & Self.extended != 0 && flags & Self.passthrough != 0 }
 
     // libfuse 3.14 does not know these flags; we change its reply to INIT on the way to the kernel. False when the
     // reply must go unchanged.
     //
-    // out_header: len@0 error@4 unique@8. init_out: major@16 minor@20 flags@28 flags2@48 max_stack_depth@52.
+    // out_header: len@0 error@4 unique@8. init_out: major@16 minor@20 flags@28 max_write@36 max_pages@44 flags2@48
+    // max_stack_depth@52.
 
     /// PARALLEL_DIROPS: libfuse 3.14 accepts the request for it but does not pass it on. Without it look-ups and
     /// listings in a folder wait for one another in the kernel, unkillably.
@@ -66,6 +71,20 @@ struct FUSEInitOffer: Equatable, Sendable {
         // The backing files must not be on a stacked file system themselves (overlayfs).
         reply.storeBytes(of: 1, toByteOffset: 52, as: UInt32.self)
         return true
+    }
+
+    /// OVER_IO_URING: see ``FUSERing``.
+    func requestRing(in reply: UnsafeMutableRawBufferPointer) {
+        reply.set(UInt32(Self.extended), at: 28)
+        reply.set(UInt32(Self.overRing >> 32), at: 48)
+    }
+
+    /// The bytes that an entry of the ring must have room for: what one request or answer may carry. Nil: not accepted.
+    func payloadSize(in reply: UnsafeMutableRawBufferPointer) -> Int? {
+        guard isAnswered(by: reply) else { return nil }
+        let pages = Int(reply.loadUnaligned(fromByteOffset: 44, as: UInt16.self))
+        // At most 256 MiB: 65,535 pages.
+        return max(1 << 20, Int(min(reply.word(36), 1 << 28)), pages * 4096)
     }
 
     private func isAnswered(by reply: UnsafeMutableRawBufferPointer) -> Bool {

@@ -40,6 +40,7 @@ final class FUSELoop: Sendable {
         // Threads waiting in `read` end at once; threads processing a request finish it first.
         for index in 0..<started { pthread_cancel(workers[index].thread) }
         for index in 0..<started { hydrant_worker_join(workers + index) }
+        connection.ring.stopServing()
         return error
     }
 

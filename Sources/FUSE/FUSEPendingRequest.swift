@@ -39,13 +39,16 @@ public final class FUSEPendingRequest: Sendable {
     public let context: FUSEContext
     private let state: Mutex<State>
     private let interrupter: FUSEInterrupter
+    private let isFromRing: Bool
     // Unsafe: valid only while `state.request` is there, and used only under the lock.
     private nonisolated(unsafe) let raw: fuse_req_t
 
     public init(_ request: consuming FUSERequest) {
         context = request.context
         raw = request.raw
-        interrupter = request.connection.takeUnretainedValue().interrupter
+        let connection = request.connection.takeUnretainedValue()
+        interrupter = connection.interrupter
+        isFromRing = connection.ring.isActive
         state = Mutex(State(request: request))
     }
 
@@ -80,6 +83,7 @@ public final class FUSEPendingRequest: Sendable {
                 fuse_req_interrupt_func(
                     raw, { _, relay in Unmanaged<Relay>.fromOpaque(relay!).takeUnretainedValue().fire() },
                     relay.toOpaque())
+                if isFromRing { interrupter.enqueue { [weak self] in self?.watch() } }
             } else if state.isInterrupted {
                 interrupter.enqueue { [weak self] in self?.interrupted() }
             }
@@ -88,6 +92,19 @@ public final class FUSEPendingRequest: Sendable {
 
     /// The interval for polling signals once the kernel has reported the first: it does not report later ones.
     private static let pause: UInt64 = 40_000_000
+
+    /// The kernel does not report an interrupt that comes before it has put the request into the ring (Linux 6.18), nor
+    /// any later one of that request. So we look ourselves.
+    private static let ringPause: UInt64 = 80_000_000
+
+    private func watch() {
+        guard state.withLock({ $0.request != nil && !$0.isInterrupted }) else { return }
+        switch ThreadSignals.of(thread: context.pid) {
+        case .end: interrupted()
+        case .wait: interrupter.enqueue(after: Self.ringPause) { [weak self] in self?.watch() }
+        case .unknown: break
+        }
+    }
 
     private func interrupted() {
         guard state.withLock({ $0.request != nil }) else { return }

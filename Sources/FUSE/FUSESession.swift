@@ -11,6 +11,8 @@ public final class FUSESession: Sendable {
         /// unless root mounts with "suid" and "dev".
         public var mountOptions: [String]
         public var maxThreads: Int
+        /// Take requests over io_uring where the kernel and the administrator allow it.
+        public var ring = true
         /// Ask the kernel for passthrough; requires CAP_SYS_ADMIN as well, or `passthroughHelper`.
         public var passthrough: Bool
         /// The program hydrant-passthrough, installed with CAP_SYS_ADMIN as a file capability (capabilities(7));
@@ -217,6 +219,20 @@ public final class FUSESession: Sendable {
     }
 
     private static let unmountPatience: UInt64 = 1_000_000_000
+
+    // MARK: Transport
+
+    /// The way that the kernel's requests come.
+    public enum Transport: Sendable, Equatable {
+        case ring
+        /// Reads and writes of /dev/fuse; why not the ring, if that is known.
+        case device(reason: String?)
+    }
+
+    /// Known after the kernel's INIT (before the first request).
+    public var transport: Transport {
+        connection.ring.isActive ? .ring : .device(reason: connection.ringRefusal.withLock { $0 })
+    }
 
     // MARK: Invalidation
 

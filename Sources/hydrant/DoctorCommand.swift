@@ -4,6 +4,7 @@ import Daemon
 import Foundation
 import Logging
 import Stores
+import Surroundings
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,7 +34,7 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(
         help: """
             Print an object: stateDirectory, mounted, and problems, an array of objects with place, what, meaning, \
-            remedy and loss.
+            remedy and loss; for a mount point also transport, with name (io_uring or device) and reason.
             """)
     var json = false
 
@@ -48,10 +49,11 @@ struct DoctorCommand: AsyncParsableCommand {
         var stateDirectory: String
         var mounted: Bool
         var problems: [Problem]
+        var transport: RequestTransport?
     }
 
     func run() async throws {
-        let state = try await stateDirectory()
+        let (state, transport) = try await stateDirectory()
         var logger = Logger(label: "hydrant") { StreamLogHandler(label: $0, stream: LogStream()) }
         logger.logLevel = .error
         let report: Doctor.Report
@@ -69,13 +71,21 @@ struct DoctorCommand: AsyncParsableCommand {
                 Findings.Problem(
                     place: $0.place, what: $0.what, meaning: $0.meaning, remedy: $0.remedy, loss: $0.isLoss)
             }
-            print(Output.json(Findings(stateDirectory: state, mounted: report.wasInUse, problems: problems)))
+            print(
+                Output.json(
+                    Findings(
+                        stateDirectory: state, mounted: report.wasInUse, problems: problems, transport: transport)))
             if problems.isEmpty { return }
             throw ExitCode(CommandExit.failed)
         }
         for problem in report.problems {
             let loss = problem.isLoss ? "DATA LOSS: " : ""
             print("\(loss)\(problem.place): \(problem.what); \(problem.meaning); \(problem.remedy)")
+        }
+        if let transport {
+            let reason = transport.reason.map { ": " + $0 } ?? ""
+            let way = transport.name == .ring ? "io_uring" : "/dev/fuse, not over io_uring, which is faster"
+            print("\(ShownText.line(place)): requests come over \(way)\(reason)")
         }
         let meanwhile = report.wasInUse ? " (checked while mounted)" : ""
         guard !report.problems.isEmpty else { return print("\(state): nothing is wrong\(meanwhile)") }
@@ -85,10 +95,10 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     /// For a mount point, asks its daemon.
-    private func stateDirectory() async throws -> String {
+    private func stateDirectory() async throws -> (path: String, transport: RequestTransport?) {
         let absolute = place.hasPrefix("/") ? place : FileManager.default.currentDirectoryPath + "/" + place
         let plain = absolute.count > 1 && absolute.hasSuffix("/") ? String(absolute.dropLast()) : absolute
-        guard MountedPath.isMounted(place) else { return plain }
+        guard MountedPath.isMounted(place) else { return (plain, nil) }
         let mountPoint = try MountedPath.mountPoint(place)
         if repair { throw fail("\(mountPoint): mounted; unmount it first, then name its state directory") }
         guard case .domain(let domain, _) = try await ask(mountPoint, .status(paths: []), timeout: 30),
@@ -96,6 +106,6 @@ struct DoctorCommand: AsyncParsableCommand {
         else {
             throw fail("\(mountPoint): its daemon does not name its state directory; name the state directory instead")
         }
-        return state
+        return (state, domain.transport)
     }
 }

@@ -131,7 +131,10 @@ struct StatusCommand: AsyncParsableCommand {
 
     private static func lines(of domain: DomainStatus) -> [String] {
         let passthrough = domain.passthrough ? "yes" : "no"
-        var lines = ["\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(passthrough))"]
+        let ring = domain.transport.map { ", io_uring \($0.name == .ring ? "yes" : "no")" } ?? ""
+        var lines = [
+            "\(domain.mountPoint)  \(domain.provider)  (pid \(domain.pid), passthrough \(passthrough)\(ring))"
+        ]
         if let connection = domain.connection, let line = Output.line(connection, domain.domain) {
             lines.append("  " + line)
         }

@@ -75,7 +75,7 @@ final class ServedDomain: Sendable {
         let service = DomainService(
             volume: volume, domain: "test", provider: "test:", mountPoint: sandbox.mountPoint,
             stateDirectory: sandbox.state,
-            hasPassthrough: { session.passthroughAvailable },
+            hasPassthrough: { session.passthroughAvailable }, transport: { RequestTransport(session.transport) },
             coordination: CoordinationService(
                 volume: volume, mountPoint: sandbox.mountPoint, stateDirectory: sandbox.state, patience: 60),
             bookmarks: try BookmarkService(

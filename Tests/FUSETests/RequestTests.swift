@@ -80,8 +80,8 @@ struct RequestTests {
         let fileSystem = Hanging(directIO: true)
         fileSystem.add("other", "")
         try await Mounted.with(fileSystem) { mounted in
-            let children = (0..<30).map { _ in Child("cat $M/file", variables: ["M": mounted.path]) }
-            #expect(await eventually(within: 5) { fileSystem.calls("read") == 30 })
+            let children = (0..<70).map { _ in Child("cat $M/file", variables: ["M": mounted.path]) }
+            #expect(await eventually(within: 30) { fileSystem.calls("read") == 70 })
             #expect(await Child.run("ls $M", ["M": mounted.path], limit: 30).output == "file\nother\n")
             fileSystem.failPending()
             for child in children { #expect(await child.end().output.contains("Connection timed out")) }

@@ -60,6 +60,8 @@ package struct DaemonConfiguration: Sendable, Codable {
     package var passthrough = true
     /// The path of hydrant-passthrough, which makes passthrough possible for ordinary users; nil: it is not installed.
     package var passthroughHelper = PassthroughProgram.find()
+    /// Requests come over io_uring where the kernel and the administrator allow it.
+    package var ring = true
 
     package init(store: String, mountPoint: String, workingDirectory: String) {
         self.store = store
@@ -109,6 +111,7 @@ package struct DaemonConfiguration: Sendable, Codable {
         // Another boot ID makes unsynced data untrusted: tests simulate a power loss this way.
         if let boot = environment["HYDRANT_BOOT_ID"], !boot.isEmpty { self.boot = boot }
         if environment["HYDRANT_PASSTHROUGH"] == "0" { passthrough = false }
+        if environment["HYDRANT_RING"] == "0" { ring = false }
         if let path = environment["HYDRANT_PASSTHROUGH_HELPER"] { passthroughHelper = path.isEmpty ? nil : path }
     }
 }

@@ -1,0 +1,162 @@
+internal import CURing
+internal import Glibc
+internal import Locking
+internal import Synchronization
+
+/// A thread's own io_uring, with the entries through which the kernel gives it requests. Other threads call `run` and
+/// `wake` only.
+///
+/// `@unchecked Sendable`: one thread uses the ring, from `begin` to `close`.
+final class FUSERingThread: @unchecked Sendable {
+    let processor: UInt16
+    /// Its place in the queue.
+    let index: Int
+    /// It waits, and would begin with an errand at once.
+    let isIdle = Atomic(false)
+    private let ring = UnsafeMutablePointer<hydrant_ring>.allocate(capacity: 1)
+    private var isOpen = true
+    private let errands = AdaptiveMutex<[Errand]>([])
+    /// Its own entry, one for the wake-up, and late answers; more wait for their turn in the ring.
+    private static let commands: UInt32 = 16
+
+    enum Errand {
+        /// An entry with its answer.
+        case send(FUSERingEntry)
+        /// The thread needs a new entry.
+        case register
+    }
+    enum Event {
+        case woken
+        /// A request has come, or the entry's command has failed with an errno.
+        case entry(FUSERingEntry, error: Int32)
+    }
+
+    /// Nil: the kernel refuses a ring (errno tells why).
+    init?(processor: UInt16, index: Int) {
+        self.processor = processor
+        self.index = index
+        let result = hydrant_ring_open(ring, Self.commands)
+        guard result >= 0 else {
+            ring.deallocate()
+            errno = -result
+            return nil
+        }
+    }
+
+    deinit {
+        close()
+        hydrant_ring_forget(ring)
+        ring.deallocate()
+    }
+
+    // MARK: For other threads
+
+    func run(_ errand: Errand) {
+        let isFirst = errands.withLock { errands in
+            errands.append(errand)
+            return errands.count == 1
+        }
+        if isFirst { wake() }
+    }
+
+    func wake() { hydrant_ring_wake(ring) }
+
+    // MARK: For the thread itself
+
+    /// First. False: the kernel refuses.
+    func begin() -> Bool {
+        hydrant_stay_on(UInt32(processor))
+        return hydrant_ring_begin(ring)
+    }
+
+    /// Ends the ring; the kernel then gives no more requests to its entries. Last.
+    func close() {
+        if isOpen { hydrant_ring_close(ring) }
+        isOpen = false
+    }
+
+    func takeErrands() -> [Errand] {
+        errands.withLock { errands in
+            defer { errands = [] }
+            return errands
+        }
+    }
+
+    /// Gives the entry to the kernel at the next `wait`: with its answer if it has one.
+    func arm(_ entry: FUSERingEntry, _ device: Int32) {
+        entry.state.store(.processing, ordering: .relaxed)
+        let tag = Unmanaged.passUnretained(entry).toOpaque()
+        if entry.isRegistered {
+            _ = hydrant_ring_command(
+                ring, device, UInt32(HYDRANT_RING_COMMIT_AND_FETCH), entry.queue, entry.header.pointee.commit_id, nil,
+                tag)
+        } else {
+            entry.isRegistered = true
+            _ = hydrant_ring_command(
+                ring, device, UInt32(HYDRANT_RING_REGISTER), entry.queue, 0, entry.parts, tag)
+        }
+    }
+
+    /// Waits for events, and takes them all. False: the ring is unusable.
+    func wait(_ take: (Event) -> Void) -> Bool {
+        isIdle.store(true, ordering: .relaxed)
+        let result = hydrant_ring_wait(ring)
+        isIdle.store(false, ordering: .relaxed)
+        guard result == 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY else { return false }
+        var tag: UnsafeMutableRawPointer?
+        var status: Int32 = 0
+        while hydrant_ring_next(ring, &tag, &status) {
+            guard let tag else {
+                _ = hydrant_ring_watch(ring)
+                take(.woken)
+                continue
+            }
+            take(.entry(Unmanaged<FUSERingEntry>.fromOpaque(tag).takeUnretainedValue(), error: max(0, -status)))
+        }
+        return true
+    }
+
+    func submit() { _ = hydrant_ring_submit(ring) }
+}
+
+/// The threads of one of the kernel's queues, and how many entries each owns: free ones, and the one that it works on.
+final class FUSERingQueue: Sendable {
+    let number: UInt16
+    let threads: [FUSERingThread]
+    private let owned: AdaptiveMutex<[Int]>
+
+    init(_ number: UInt16, _ threads: [FUSERingThread]) {
+        self.number = number
+        self.threads = threads
+        owned = AdaptiveMutex(threads.map { _ in 1 })
+    }
+
+    /// The thread's entry waits for a late answer.
+    ///
+    /// - Returns: the thread that needs a new entry, so that the queue has one for each; it counts already.
+    func lost(by thread: FUSERingThread) -> FUSERingThread? {
+        owned.withLock { owned in
+            owned[thread.index] -= 1
+            guard owned.reduce(0, +) < threads.count else { return nil }
+            let needy = owned[thread.index] == 0 ? thread.index : owned.firstIndex(of: 0)!
+            owned[needy] += 1
+            return threads[needy]
+        }
+    }
+
+    /// The thread that a late answer goes to, and whose entry that is from then on: preferably one that waits, and has
+    /// few.
+    func gained() -> FUSERingThread {
+        owned.withLock { owned in
+            let best = threads.indices.min { one, other in
+                rank(one, owned) < rank(other, owned)
+            }!
+            owned[best] += 1
+            return threads[best]
+        }
+    }
+
+    private func rank(_ index: Int, _ owned: [Int]) -> Int {
+        owned[index] + (threads[index].isIdle.load(ordering: .relaxed) ? 0 : 1 << 20)
+    }
+}
