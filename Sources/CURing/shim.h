@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -126,6 +127,9 @@ static inline int hydrant_ring_wait(struct hydrant_ring *ring) {
     return result < 0 ? result : 0;
 }
 
+/// Whether something is prepared.
+static inline _Bool hydrant_ring_has_commands(struct hydrant_ring *ring) { return io_uring_sq_ready(&ring->uring) > 0; }
+
 /// Submits what is prepared. 0 or -errno.
 static inline int hydrant_ring_submit(struct hydrant_ring *ring) {
     int result = io_uring_submit(&ring->uring);
@@ -144,14 +148,14 @@ static inline _Bool hydrant_ring_next(struct hydrant_ring *ring, void **tag, int
 
 // MARK: Threads
 
-/// Keeps the calling thread on one processor; without effect where the system does not allow that.
-static inline void hydrant_stay_on(unsigned processor) {
-    unsigned long mask[16] = {0};
-    const unsigned bits = 8 * sizeof mask[0];
-    if (processor >= 16 * bits) return;
-    mask[processor / bits] = 1ul << (processor % bits);
-    extern int sched_setaffinity(int, size_t, const void *);
-    sched_setaffinity(0, sizeof mask, mask);
+static inline int hydrant_thread_number(void) { return (int)syscall(SYS_gettid); }
+
+// (The C library's functions are hidden without _GNU_SOURCE.) 0: the calling thread.
+static inline int hydrant_get_processors(int thread, size_t size, unsigned long *mask) {
+    return (int)syscall(SYS_sched_getaffinity, thread, size, mask);
+}
+static inline int hydrant_set_processors(int thread, size_t size, const unsigned long *mask) {
+    return (int)syscall(SYS_sched_setaffinity, thread, size, mask);
 }
 
 #endif

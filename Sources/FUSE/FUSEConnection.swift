@@ -190,6 +190,8 @@ final class FUSEConnection: @unchecked Sendable {
         if sent >= 0 {
             if isRing { ring.serve() }
             passthrough.prepare()
+        } else if isRing {
+            ring.abandon()
         }
         errno = error
         return sent

@@ -47,6 +47,9 @@ final class FUSELoop: Sendable {
     /// Any thread may call it.
     func stop() { end(0) }
 
+    /// - Parameter error: an errno, which `run` returns.
+    func stop(error: Int32) { end(-error) }
+
     private func end(_ result: Int32) {
         monitor.withLock { state in
             if !state.isStopped { state.error = -result }

@@ -4,6 +4,14 @@ internal import Glibc
 /// thread could be started.
 @discardableResult
 func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
+    guard let thread = newThread(body) else { return false }
+    pthread_detach(thread)
+    return true
+}
+
+/// As ``startThread(_:)``, to be joined: afterwards the kernel has ended all that it did for the thread. Nil when no
+/// thread could be started.
+func newThread(_ body: @escaping @Sendable () -> Void) -> pthread_t? {
     final class Box: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -14,7 +22,12 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
     pthread_sigmask(SIG_SETMASK, &all, &previous)
     defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
 
-    let box = Unmanaged.passRetained(Box(body))
+    // (A ring's thread stays on one processor, and a thread inherits that.)
+    let box = Unmanaged.passRetained(
+        Box {
+            FUSEAffinity.unbind()
+            body()
+        })
     var thread = pthread_t()
     let result = pthread_create(
         &thread, nil,
@@ -24,8 +37,7 @@ func startThread(_ body: @escaping @Sendable () -> Void) -> Bool {
         }, box.toOpaque())
     guard result == 0 else {
         box.release()
-        return false
+        return nil
     }
-    pthread_detach(thread)
-    return true
+    return thread
 }

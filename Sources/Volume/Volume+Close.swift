@@ -58,6 +58,8 @@ extension Volume {
                     if isDurable {
                         if let downloaded { try writer.forgetUndurable([downloaded]) }
                         try writer.noteSynced(node.inode, synced)
+                    } else if let durable = synced.durable {
+                        try writer.noteDurable(node.inode, generation: synced.generation, durable)
                     }
                 }
                 if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }
@@ -133,6 +135,7 @@ extension Volume {
             try besides(writer, isRelabelled)
             return stamp
         }
+        if !isRecorded { mount.extentsGrew() }
         content.noteRecorded(extents)
         if killsPrivileges { (state.isSetID, state.hasCapabilities) = (false, false) }
         state.open?.writing?.stamp = stamp

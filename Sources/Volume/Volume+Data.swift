@@ -184,6 +184,7 @@ extension Volume {
                 try $0.recordExtents(node.inode, generation: state.generation, extents: extents)
             }
             if isOurs { content.noteRecorded(extents) }
+            mount.extentsGrew()
         }
         state.open?.writing?.unrecorded = Node.Writing.Unrecorded(
             size: try size ?? content.status().size, modified: .now)
@@ -201,6 +202,7 @@ extension Volume {
             try writer.recordExtents(node.inode, generation: generation, extents: extents)
         }
         content.noteRecorded(extents)
+        if extents != nil { mount.extentsGrew() }
         state.open?.writing?.isMarkedModified = true
     }
 

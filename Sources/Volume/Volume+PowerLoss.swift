@@ -28,6 +28,7 @@ extension Volume {
         let file = mount.store.status(id)
         let known = synced[inode.id].flatMap { $0.generation == inode.generation ? $0 : nil }
         var downloaded = try catalog.read { try $0.undurable(inode.id) }
+        if downloaded?.number != inode.generation { downloaded = nil }
         if downloaded != nil, let durable = known?.durable ?? downloaded?.durable {
             inode = try catalog.write { writer in
                 try writer.keepDurable(inode.id, durable)

@@ -143,6 +143,35 @@ import Volume
         }
     }
 
+    /// A program writes into a placeholder and syncs, then writes elsewhere in it without a sync. The catalog knows the later
+    /// bytes, because another document was synced; the file is as it was at its own sync.
+    @Test func bytesWrittenAfterASyncAreNotTrustedWithIt() async throws {
+        let text = String(repeating: "0123456789", count: 2_000)
+        try test.remote.put("a", text)
+        let gate = Gate()
+        test.provider.plan.inject(.hang(gate), into: .startProvidingItem)
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "SYNCED", at: 0)
+        try test.volume.synchronize(opened.handle)
+        let path = file(try await test.lookUp("a"))
+        var status = stat()
+        #expect(stat(path, &status) == 0)
+        try test.write(opened.handle, "LATER", at: 8_000)
+        try test.volume.synchronizeCatalog()
+        // What the power loss takes: the later bytes, and the later date.
+        let file = try FileHandle(forUpdating: URL(filePath: path))
+        try file.seek(toOffset: 8_000)
+        try file.write(contentsOf: Data(count: 5))
+        try file.close()
+        var times = [status.st_atim, status.st_mtim]
+        #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+        let next = try await test.killed(boot: "two")
+        gate.open()
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array(("SYNCED" + text.dropFirst(6)).utf8))
+        #expect(copies(next) == [])
+    }
+
     /// The sync was noted while the download that it made durable was not recorded yet.
     @Test func aDownloadThatIsRecordedAfterTheSyncIsDurable() async throws {
         try test.remote.put("a", "original")

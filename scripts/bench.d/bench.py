@@ -182,6 +182,7 @@ def arguments():
     parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--systems", type=lambda text: text.split(","), default=[])
     parser.add_argument("--json", type=pathlib.Path)
+    parser.add_argument("--against", type=pathlib.Path)
     return parser.parse_args()
 
 
@@ -198,6 +199,8 @@ def main():
     if unknown:
         raise SystemExit(f"bench: no such workload: {', '.join(sorted(unknown))}; --list names them")
     chosen = [w for w in found if not options.only or w.name in options.only]
+    # (Read first: it may be the file that is written.)
+    earlier = report.Earlier(options.against) if options.against else None
     described = facts(bench)
     table = report.Lines(described)
     results = []
@@ -221,6 +224,8 @@ def main():
             except (machine.BenchError, OSError) as error:
                 bench.say(f"{system.title}: {error}")
         bench.server.stop()
+    if earlier:
+        earlier.compare([result.object() for result in results])
     return 0
 
 

@@ -12,7 +12,8 @@ import sys
 from report import shown
 
 COLUMNS = [
-    ("native", "native"), ("bindfs", "bindfs"), ("rclone", "rclone"), ("hydrant", "Hydrant"), ("hydrant-copying", "without passthrough"),
+    ("native", "native"), ("bindfs", "bindfs"), ("rclone", "rclone"), ("hydrant", "Hydrant"),
+    ("hydrant-ring", "over io_uring"), ("hydrant-copying", "without passthrough"),
     ("user", "ordinary user"), ("user-copying", "and without passthrough"),
 ]
 

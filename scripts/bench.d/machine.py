@@ -1,5 +1,6 @@
 """Runs programs, as the right user, and reads the machine's state."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -100,3 +101,21 @@ def unmount(path):
     """Removes a mount that is left over."""
     if is_mounted(path):
         subprocess.run(["umount", "-l", str(path)], check=False, stderr=subprocess.DEVNULL)
+
+
+# The kernel's switch for FUSE over io_uring, for new mounts of the whole machine.
+RING = pathlib.Path("/sys/module/fuse/parameters/enable_uring")
+
+
+def may_allow_ring():
+    return RING.exists() and os.access(RING, os.W_OK)
+
+
+@contextlib.contextmanager
+def ring_allowed():
+    before = RING.read_text()
+    RING.write_text("Y")
+    try:
+        yield
+    finally:
+        RING.write_text(before)

@@ -45,6 +45,52 @@ class Lines:
                     f"    {name}: {methods}; {traffic['received']:,} bytes in, {traffic['sent']:,} out", flush=True)
 
 
+class Earlier:
+    """The results of another run, of the same machine. A row is compared by its ratio to the native file system of the same
+    run where it has one, because machines are not equally fast every day."""
+
+    SLOWER = 1.1
+
+    def __init__(self, path):
+        try:
+            self.results = {found["name"]: found for found in json.loads(path.read_text())["results"]}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise SystemExit(f"bench: {path}: not the results of a run (--json): {error}") from None
+        self.path = path
+
+    def compare(self, objects):
+        """Prints a line for each row and system that got more than a tenth slower."""
+        slower, compared = [], 0
+        for found in objects:
+            before = self.results.get(found["name"])
+            for name, value in found["medians"].items() if before else ():
+                if name in OTHERS or not value or not before["medians"].get(name):
+                    continue
+                compared += 1
+                now, then = self.speed(found, name), self.speed(before, name)
+                if now * self.SLOWER < then:
+                    unit = found["unit"]
+                    slower.append(
+                        f"{found['title']}, {name}: {shown(value, unit)} {unit}, {shown(before['medians'][name], unit)} before; "
+                        f"{(then / now - 1) * 100:.0f} % slower"
+                        + (" (beside native)" if self.native(found) and self.native(before) else ""))
+        print(f"\n{compared} figures compared with {self.path}: {len(slower)} got more than 10 % slower", flush=True)
+        for line in slower:
+            print(f"  {line}", flush=True)
+
+    @staticmethod
+    def native(found):
+        return found["medians"].get("native")
+
+    def speed(self, found, name):
+        """More is faster. Relative to native if both runs have that."""
+        other = self.results[found["name"]]
+        value = found["medians"][name]
+        if self.native(found) and self.native(other):
+            value /= self.native(found)
+        return value if "/s" in found["unit"] else 1 / value
+
+
 def merge(path, described, objects, order):
     """Merges results into those of an earlier run: the newest of each workload.
 

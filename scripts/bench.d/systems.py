@@ -1,5 +1,6 @@
 """The measured systems: the native file system, bindfs, Hydrant in its modes, rclone."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -116,9 +117,9 @@ class Bindfs(Native):
 
 
 class Hydrant(System):
-    def __init__(self, name, title, bench, passthrough=True, user=None):
+    def __init__(self, name, title, bench, passthrough=True, user=None, ring=False):
         super().__init__(name, title, bench)
-        self.passthrough, self.user = passthrough, user
+        self.passthrough, self.user, self.ring = passthrough, user, ring
         self.opened = 0
 
     @property
@@ -132,6 +133,7 @@ class Hydrant(System):
             # Nothing is evicted during a run.
             "HYDRANT_STOP_PROVIDING": "86400",
             **({} if self.passthrough else {"HYDRANT_PASSTHROUGH": "0"}),
+            **({} if self.ring else {"HYDRANT_RING": "0"}),
         }
 
     def command(self, *words, limit=1800):
@@ -147,7 +149,8 @@ class Hydrant(System):
         self.make_folder(self.state)
         point = self.make_folder(self.folder / "mount")
         words = ["mount", self.location, point, "--state-dir", self.state, "--json", *self.bench.mount_words]
-        self.pid = json.loads(self.command(*words))["pid"]
+        with machine.ring_allowed() if self.ring else contextlib.nullcontext():
+            self.pid = json.loads(self.command(*words))["pid"]
         self.point = point
         return point
 
@@ -262,6 +265,10 @@ def all_of(bench):
         systems.append(Bindfs("bindfs", "bindfs", bench, shutil.which("bindfs")))
     name = "Hydrant" if os.geteuid() == 0 else "Hydrant (user)"
     systems.append(Hydrant("hydrant", name, bench))
+    if machine.may_allow_ring():
+        systems.append(Hydrant("hydrant-ring", f"{name}, io_uring", bench, ring=True))
+    else:
+        bench.say("not measured over io_uring: that needs Linux 6.14 and root")
     systems.append(Hydrant("hydrant-copying", f"{name}, no passthrough", bench, passthrough=False))
     user, reason = ordinary_user()
     if user:

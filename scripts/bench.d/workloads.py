@@ -49,12 +49,12 @@ class Figure:
 
 
 # The systems for a workload.
-ALL = ("native", "hydrant", "hydrant-copying", "user", "user-copying", "rclone")
+ALL = ("native", "hydrant", "hydrant-ring", "hydrant-copying", "user", "user-copying", "rclone")
 # Workloads without effect of passthrough.
-SYNC = ("native", "hydrant", "user", "rclone")
+SYNC = ("native", "hydrant", "hydrant-ring", "user", "rclone")
 # Workloads for which the cost of the kernel's requests alone is a yardstick.
-WRITING = ("native", "bindfs", "hydrant", "user", "rclone")
-REMOTE = ("hydrant", "user", "rclone")
+WRITING = ("native", "bindfs", "hydrant", "hydrant-ring", "user", "rclone")
+REMOTE = ("hydrant", "hydrant-ring", "user", "rclone")
 OURS = ("hydrant", "user")
 
 

@@ -26,7 +26,7 @@ final class FUSERing: @unchecked Sendable {
         var isStopping = false
         /// Everything is answered.
         var isClosing = false
-        var threads = 0
+        var threads: [pthread_t] = []
         /// Threads that process no request, and will not.
         var quiet = 0
     }
@@ -60,6 +60,7 @@ final class FUSERing: @unchecked Sendable {
     ///   - threads: the device's.
     func prepare(device: Int32, payloadSize: Int, threads: Int) throws(FUSEConnection.Refusal) {
         let count = try Self.processors()
+        FUSEAffinity.note()
         self.device = device
         self.payloadSize = payloadSize
         let width = max(count <= 16 ? 4 : 2, (threads + count - 1) / count)
@@ -67,19 +68,29 @@ final class FUSERing: @unchecked Sendable {
             var threads: [FUSERingThread] = []
             for index in 0..<width {
                 guard let thread = FUSERingThread(processor: UInt16(number), index: index) else {
-                    throw Self.refusal()
+                    let refusal = Self.refusal()
+                    queues = []
+                    throw refusal
                 }
                 threads.append(thread)
             }
             queues.append(FUSERingQueue(UInt16(number), threads))
         }
-        let areStarted = queues.allSatisfy { queue in
-            queue.threads.allSatisfy { thread in start { self.serve(thread, queue) } }
+        for queue in queues {
+            for thread in queue.threads {
+                guard start({ self.serve(thread, queue) }) else {
+                    abandon()
+                    throw FUSEConnection.Refusal(errno: EAGAIN, text: "no more threads can be started")
+                }
+            }
         }
-        if areStarted { return }
+    }
+
+    /// Instead of `serve`: the kernel has not accepted the ring.
+    func abandon() {
         life.withLock { $0.isStopping = true }
-        life.wait { $0.threads == 0 ? .done(()) : .wait }
-        throw FUSEConnection.Refusal(errno: EAGAIN, text: "no more threads can be started")
+        joinThreads()
+        queues = []
     }
 
     private static func refusal() -> FUSEConnection.Refusal {
@@ -117,16 +128,23 @@ final class FUSERing: @unchecked Sendable {
     }
 
     private func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-        life.withLock { $0.threads += 1 }
-        let isStarted = startThread { [self] in
+        let thread = newThread { [life] in
             let mayServe = life.wait { life in
                 life.mayServe ? .done(true) : life.isStopping ? .done(false) : .wait
             }
             if mayServe { body() }
-            life.withLock { $0.threads -= 1 }
         }
-        if !isStarted { life.withLock { $0.threads -= 1 } }
-        return isStarted
+        if let thread { life.withLock { $0.threads.append(thread) } }
+        return thread != nil
+    }
+
+    /// Until a thread has ended, the kernel may write into its entries.
+    private func joinThreads() {
+        let threads = life.withLock { life in
+            defer { life.threads = [] }
+            return life.threads
+        }
+        for thread in threads { pthread_join(thread, nil) }
     }
 
     /// The kernel has accepted the ring: its requests wait until each queue has an entry.
@@ -147,20 +165,21 @@ final class FUSERing: @unchecked Sendable {
             thread.close()
             becomeQuiet()
         }
-        guard thread.begin() else { return fail() }
+        guard thread.begin() else { return fail(ENOSYS) }
         register(thread, queue)
         var isOver = false
         while !isOver {
             let isUsable = thread.wait { event in
                 switch event {
                 case .woken:
+                    // (Read first: whatever is asked for before is done in this turn.)
+                    let (isStopping, isClosing) = life.withLock { ($0.isStopping, $0.isClosing) }
                     for errand in thread.takeErrands() {
                         switch errand {
                         case .send(let entry): thread.arm(entry, device)
                         case .register: register(thread, queue)
                         }
                     }
-                    let (isStopping, isClosing) = life.withLock { ($0.isStopping, $0.isClosing) }
                     if isStopping { becomeQuiet() }
                     if isClosing { isOver = true }
                 case .entry(let entry, let error):
@@ -168,13 +187,13 @@ final class FUSERing: @unchecked Sendable {
                         work(entry, thread, queue)
                     } else {
                         // The mount is gone; or something is wrong that nobody can mend.
-                        if ![ENOTCONN, ECONNABORTED, ENODEV, ECANCELED].contains(error) { fail() }
+                        if ![ENOTCONN, ECONNABORTED, ENODEV, ECANCELED].contains(error) { fail(error) }
                         isOver = true
                     }
                 }
             }
             if !isUsable {
-                fail()
+                fail(EIO)
                 isOver = true
             }
         }
@@ -191,7 +210,11 @@ final class FUSERing: @unchecked Sendable {
     }
 
     private func register(_ thread: FUSERingThread, _ queue: FUSERingQueue) {
-        guard let entry = FUSERingEntry(queue: queue.number, payloadSize: payloadSize) else { return }
+        guard let entry = FUSERingEntry(queue: queue.number, payloadSize: payloadSize) else {
+            // (A queue without any entry would never answer its processor's programs.)
+            if queue.has(none: thread) { fail(ENOMEM) }
+            return
+        }
         entries.withLock { $0.append(entry) }
         thread.arm(entry, device)
     }
@@ -211,6 +234,7 @@ final class FUSERing: @unchecked Sendable {
         var buffer = fuse_buf()
         (buffer.mem, buffer.size) = (request.baseAddress, request.count)
         fuse_session_process_buf(connection.session, &buffer)
+        FUSEAffinity.sweepLater()
         return !entry.state.compareExchange(
             expected: .processing, desired: .detached, ordering: .acquiringAndReleasing
         ).exchanged
@@ -232,7 +256,7 @@ final class FUSERing: @unchecked Sendable {
     // MARK: End
 
     /// Ends the mount, because the kernel asks nowhere else.
-    private func fail() { connection.loop.stop() }
+    private func fail(_ error: Int32) { connection.loop.stop(error: error) }
 
     /// No thread processes requests any more when it returns; those under way are finished first, and new ones fail.
     /// Answers still go out.
@@ -263,7 +287,7 @@ final class FUSERing: @unchecked Sendable {
         guard isActive else { return }
         life.withLock { $0.isClosing = true }
         wakeAll()
-        life.wait { $0.threads == 0 ? .done(()) : .wait }
+        joinThreads()
     }
 
     private func wakeAll() {

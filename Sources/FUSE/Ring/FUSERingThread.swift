@@ -44,7 +44,7 @@ final class FUSERingThread: @unchecked Sendable {
     }
 
     deinit {
-        close()
+        if isOpen { hydrant_ring_close(ring) }
         hydrant_ring_forget(ring)
         ring.deallocate()
     }
@@ -65,7 +65,7 @@ final class FUSERingThread: @unchecked Sendable {
 
     /// First. False: the kernel refuses.
     func begin() -> Bool {
-        hydrant_stay_on(UInt32(processor))
+        FUSEAffinity.bind(to: processor)
         return hydrant_ring_begin(ring)
     }
 
@@ -73,6 +73,7 @@ final class FUSERingThread: @unchecked Sendable {
     func close() {
         if isOpen { hydrant_ring_close(ring) }
         isOpen = false
+        FUSEAffinity.unbind()
     }
 
     func takeErrands() -> [Errand] {
@@ -111,6 +112,8 @@ final class FUSERingThread: @unchecked Sendable {
                 take(.woken)
                 continue
             }
+            // What is answered already goes out first: the callback may take long.
+            if hydrant_ring_has_commands(ring) { submit() }
             take(.entry(Unmanaged<FUSERingEntry>.fromOpaque(tag).takeUnretainedValue(), error: max(0, -status)))
         }
         return true
@@ -141,6 +144,14 @@ final class FUSERingQueue: Sendable {
             let needy = owned[thread.index] == 0 ? thread.index : owned.firstIndex(of: 0)!
             owned[needy] += 1
             return threads[needy]
+        }
+    }
+
+    /// The thread has not got the entry that it was to have: whether the queue has none now.
+    func has(none thread: FUSERingThread) -> Bool {
+        owned.withLock { owned in
+            owned[thread.index] -= 1
+            return owned.allSatisfy { $0 <= 0 }
         }
     }
 

@@ -137,6 +137,9 @@ package final class MountState: Sendable {
         return (names ?? []).map(\.string).joined(separator: "/")
     }
 
+    /// A program's bytes are in a partial document: they become durable in the background, like a download's.
+    package func extentsGrew() { downloadSyncer.added() }
+
     /// The path of an item for a log line.
     func path(of item: ItemRecord) -> String {
         guard let inode = item.inode, let names = try? catalog.read({ try $0.path(of: inode) }) else {

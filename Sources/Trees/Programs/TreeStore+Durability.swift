@@ -83,6 +83,14 @@ package enum DurableRanges: Sendable, Equatable {
         }
     }
 
+    fileprivate func covers(_ other: DurableRanges) -> Bool {
+        switch (self, other) {
+        case (.all, _): true
+        case (.some, .all): false
+        case (.some(let these), .some(let others)): these.isSuperset(of: others)
+        }
+    }
+
     fileprivate var text: String {
         guard case .some(let ranges) = self else { return "all" }
         if ranges.isEmpty { return "none" }
@@ -137,15 +145,22 @@ extension TreeStore {
     package func noteSynced(_ id: InodeID, _ contents: SyncedContents) throws {
         guard try hasUnsentContents(id), try inodeIfPresent(id)?.generation == contents.generation else { return }
         try takeNote("synced.\(id.rawValue)", contents.text)
-        guard let downloaded = try undurable(id), downloaded.number == contents.generation else { return }
-        // (Later writes forget the note of the sync, and this one keeps the ranges.)
-        switch contents.durable {
-        case .all: try forgetUndurable([downloaded])
-        case .some, nil: try noteUndurable(id, generation: contents.generation)
+        // (Otherwise the document would lack bytes after a power loss that only our own upload has replaced.)
+        if contents.durable == .all { try recordExtents(id, generation: contents.generation, extents: nil) }
+        if let durable = contents.durable {
+            try noteDurable(id, generation: contents.generation, durable)
         }
     }
 
-    /// Bytes were downloaded into this generation and are not synced yet.
+    /// A sync has made these bytes durable, whatever has been written since.
+    package func noteDurable(_ id: InodeID, generation: Int64, _ durable: DurableRanges) throws {
+        guard let before = try undurable(id), before.number == generation else { return }
+        let present = DurableRanges(try inodeIfPresent(id)?.extents)
+        if durable.covers(present) { return try forgetUndurable([before]) }
+        try takeNote("undurable.\(id.rawValue)", UndurableContents.note(generation, at: now, durable: durable))
+    }
+
+    /// Bytes have come into this generation, from the store or a program, that are not synced yet.
     package func noteUndurable(_ id: InodeID, generation: Int64) throws {
         let synced = try note("synced.\(id.rawValue)").flatMap { SyncedContents(text: $0) }
         var durable: DurableRanges?
@@ -163,6 +178,16 @@ extension TreeStore {
             let key = "undurable.\(one.inode.rawValue)"
             if try note(key) == one.note { try forgetNote(key) }
         }
+    }
+
+    /// The bytes are about to change: what was synced stays known to be durable.
+    func outdateSynced(_ id: InodeID) throws {
+        if let synced = try note("synced.\(id.rawValue)").flatMap({ SyncedContents(text: $0) }),
+            case .some = synced.durable, try inodeIfPresent(id)?.generation == synced.generation
+        {
+            try noteUndurable(id, generation: synced.generation)
+        }
+        try forgetSynced(id)
     }
 
     /// The bytes have changed since, or are gone.
@@ -193,10 +218,10 @@ extension TreeStore {
     /// They are downloaded again.
     package func keepDurable(_ id: InodeID, _ durable: DurableRanges) throws {
         try forgetNote("undurable.\(id.rawValue)")
-        guard case .some(let ranges) = durable, var inode = try inodeIfPresent(id) else { return }
+        guard var inode = try inodeIfPresent(id) else { return }
         let base = RangeSet(0..<inode.baseSize)
-        if ranges.isSuperset(of: base) { return }
-        inode.extents = ranges.intersection(base)
+        inode.extents = nil
+        if case .some(let ranges) = durable, !ranges.isSuperset(of: base) { inode.extents = ranges.intersection(base) }
         try update(inode)
     }
 

@@ -12,7 +12,7 @@ extension TreeStore {
         inode.writing = mark
         try update(inode)
         if mark == .modified {
-            try forgetSynced(id)
+            try outdateSynced(id)
             if inode.splitFrom != nil { _ = try nameSplit(inode) }
             try bumpContent(of: id, readyAt: .farFuture)
         }
@@ -55,7 +55,7 @@ extension TreeStore {
         if inode.splitFrom != nil { inode = try nameSplit(inode) }
         if killsPrivileges { try killPrivileges(&inode) }
         // If only the ctime differs, perhaps because of a label, the bytes are still those that were synced.
-        if try !isNotedSynced(id, size: size, modified: modified.nanoseconds) { try forgetSynced(id) }
+        if try !isNotedSynced(id, size: size, modified: modified.nanoseconds) { try outdateSynced(id) }
         inode.size = size
         inode.modified = modified
         inode.changed = now
@@ -114,7 +114,7 @@ extension TreeStore {
             throw CatalogError(.replaced, "the contents were replaced")
         }
         if inode.splitFrom != nil { inode = try nameSplit(inode) }
-        try forgetSynced(id)
+        try outdateSynced(id)
         let wasPartial = inode.extents != nil
         inode.size = size
         inode.baseSize = baseSize
@@ -167,7 +167,11 @@ extension TreeStore {
         let base = RangeSet(0..<inode.baseSize)
         let all = extents.map { known.union($0).intersection(base) }
         inode.extents = all.flatMap { $0.isSuperset(of: base) ? nil : $0 }
-        if inode.extents != known { try update(inode) }
+        if inode.extents != known {
+            try update(inode)
+            // (Also for a program's bytes: a sync before says nothing of these.)
+            try noteUndurable(id, generation: generation)
+        }
         return true
     }
 }
