@@ -15,6 +15,8 @@ import Volume
 private final class UsersStore: ForwardingProvider, MetadataUpdating {
     let base = InMemoryProvider()
     private let state = Mutex<(refused: Int, sent: [(Filename, UInt16?)])>((0, []))
+    /// A folder that is to get another mode than the answer says: as if two changes of it had come at once.
+    let closes = Mutex<Filename?>(nil)
 
     /// How often something was refused.
     var refused: Int { state.withLock { $0.refused } }
@@ -79,7 +81,13 @@ private final class UsersStore: ForwardingProvider, MetadataUpdating {
     ) async throws(FileProviderError) -> Item {
         let now = try await base.providePlaceholder(for: identifier)
         state.withLock { $0.sent.append((now.filename, metadata.posixPermissions)) }
-        return try await base.updateMetadata(identifier, to: metadata, baseVersion: now.version)
+        let answer = try await base.updateMetadata(identifier, to: metadata, baseVersion: now.version)
+        if closes.withLock({ $0 == now.filename ? exchange(&$0, with: nil) : nil }) != nil {
+            var closed = metadata
+            closed.posixPermissions = 0o555
+            _ = try await base.updateMetadata(identifier, to: closed, baseVersion: answer.version)
+        }
+        return answer
     }
 }
 
@@ -166,6 +174,25 @@ private final class UsersStore: ForwardingProvider, MetadataUpdating {
             try files.rmdir("cache")
             #expect(try store.sync().isEmpty)
             #expect(provider.base.item(at: "cache") == nil)
+        }
+    }
+
+    /// The catalog takes the folder for writable; the store does not.
+    @Test func aFolderThatIsClosedWithoutTheCatalogKnowingIsOpened() async throws {
+        let provider = UsersStore()
+        try await withStore(provider) { store throws in
+            let files = store.files
+            try files.mkdir("folder", 0o755)
+            try files.put("folder/a", "text")
+            try files.put("folder/b", "text")
+            #expect(try store.sync().isEmpty)
+            provider.closes.withLock { $0 = "folder" }
+            try files.chmod("folder", 0o775)
+            #expect(try store.sync().isEmpty)
+            try files.unlink("folder/a")
+            #expect(try store.sync().isEmpty)
+            #expect(provider.refused == 1)
+            #expect(provider.base.item(at: "folder/a") == nil)
         }
     }
 

@@ -23,16 +23,22 @@ extension StepRunner {
     /// Gives the owner, who is the store's user, write access to the folders that a step changes, where the store's
     /// mode lacks it. Their own mode is sent afterwards.
     ///
-    /// - Parameter isMeant: selects the folders.
-    /// - Returns: whether a folder has become writable.
+    /// - Parameters:
+    ///   - trusting: only where the store's mode, as the catalog knows it, lacks that access. The folder's own step may
+    ///     have changed the mode beside this one, so the catalog can be wrong.
+    ///   - isMeant: selects the folders.
+    /// - Returns: whether a folder is writable now.
     @discardableResult
-    func openFolders(of planned: Planner.Planned, where isMeant: (ItemRecord) -> Bool) async throws -> Bool {
+    func openFolders(
+        of planned: Planner.Planned, trusting: Bool = true, where isMeant: (ItemRecord) -> Bool
+    ) async throws -> Bool {
         guard client.updatesMetadata else { return false }
         var hasOpened = false
         for id in Set(planned.changedFolders) {
             guard let folder = try mount.catalog.read({ try $0.item(id) }), isMeant(folder),
                 let identifier = folder.identifier, let base = folder.baseVersion,
-                let mode = folder.remoteFacts.mode, mode & 0o300 != 0o300, folder.capabilities.contains(.writing)
+                let mode = folder.remoteFacts.mode, !trusting || mode & 0o300 != 0o300,
+                folder.capabilities.contains(.writing)
             else { continue }
             mount.logger.debug(
                 "a folder is made writable for a change", metadata: ["folder": "\(mount.path(of: folder))"])

@@ -49,10 +49,14 @@ struct StepRunner: Sendable {
             return outcome
         } catch {
             let error = SyncError(error)
-            if case .provider(let failure) = error, failure.code == .permissionDenied,
-                (try? await openFolders(of: planned) { _ in true }) == true
-            {
-                return .done
+            if case .provider(let failure) = error, failure.code == .permissionDenied {
+                if (try? await openFolders(of: planned) { _ in true }) == true { return .done }
+                // At once, and once only: a store that refuses for another reason would be asked without end.
+                if (try? await openFolders(of: planned, trusting: false) { _ in true }) == true,
+                    let outcome = try? await take(planned)
+                {
+                    return outcome
+                }
             }
             return record(error, of: planned)
         }
