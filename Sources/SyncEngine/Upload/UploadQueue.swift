@@ -111,7 +111,7 @@ actor UploadQueue {
             "cannot read pending changes from the catalog; nothing is sent until it can be read again",
             metadata: ["error": "\(error)", "next": "again in \(seconds) s"])
         reports.failure(SyncError(error), at: "", nil, next: "nothing is sent until the catalog can be read again")
-        wakeLater(in: .seconds(seconds))
+        wakeLater(at: mount.clock.now + .seconds(seconds))
     }
 
     /// After the wall clock was set back, no change waits for as long as the clock was ahead.
@@ -131,21 +131,22 @@ actor UploadQueue {
     /// Sets a timer for the next end of a settle time or of a retry's wait.
     private func wakeLater(after moment: Moment, _ most: Int) throws {
         guard inFlight.count < mostSteps else { return }
-        if most < mostSteps { return wakeLater(in: LocalActivity.window) }
-        var waits = postponed.values.filter { $0 > moment.clock }.map { $0 - mount.clock.now }
-        if let pausedUntil, pausedUntil > moment.clock { waits.append(pausedUntil - mount.clock.now) }
-        let upcoming = try mount.catalog.read { try $0.nextMoment(after: moment.time) }
-        if let upcoming { waits.append(.nanoseconds(upcoming.nanoseconds - mount.clock.date.nanoseconds)) }
-        if let wait = waits.min() { wakeLater(in: max(wait, .zero) + .milliseconds(1)) }
+        if most < mostSteps { return wakeLater(at: moment.clock + LocalActivity.window) }
+        // All as seen at `moment`: an end that has passed since then is not put off.
+        var ends = postponed.values.filter { $0 > moment.clock }
+        if let pausedUntil, pausedUntil > moment.clock { ends.append(pausedUntil) }
+        if let upcoming = try mount.catalog.read({ try $0.nextMoment(after: moment.time) }) {
+            ends.append(moment.clock + .nanoseconds(upcoming.nanoseconds - moment.time.nanoseconds))
+        }
+        if let end = ends.min() { wakeLater(at: end + .milliseconds(1)) }
     }
 
-    /// Wakes after `wait` or a little later. (Waking early does no harm: a timer that ends before then will do.)
-    private func wakeLater(in wait: Duration) {
-        let end = mount.clock.now + wait
+    /// Wakes at `end` or a little later. (Waking early does no harm: a timer that ends before then will do.)
+    private func wakeLater(at end: ContinuousClock.Instant) {
         if let timer, timer.end > mount.clock.now, timer.end <= end { return }
         timer?.task.cancel()
         let task = Task(executorPreference: mount.workers) { [waker, clock = mount.clock] in
-            if (try? await clock.sleep(for: wait)) != nil { waker.yield() }
+            if (try? await clock.sleep(until: end)) != nil { waker.yield() }
         }
         timer = (task, end)
     }
