@@ -43,12 +43,11 @@ public struct PickerProvider: Sendable, Hashable {
     /// All present providers. Asks the mounted domains concurrently; one that does not answer has a ``problem``.
     public static func all() async -> (providers: [PickerProvider], problems: [String]) {
         let installed = DocumentPickerManifest.installed()
-        let mounts = MountTable.ownDomains().map(\.mountPoint)
-        var providers = await withTaskGroup(of: [PickerProvider].self) { group in
-            for mountPoint in Set(mounts) {
-                group.addTask { await ofDomain(at: mountPoint, installed.manifests) }
-            }
-            return await group.reduce(into: []) { $0 += $1 }
+        let mounts = Set(MountTable.ownDomains().map(\.mountPoint))
+        var providers = await ofDomains(at: mounts, installed.manifests, patience: 3)
+        // Nobody waits for a hung domain while there are others to show; a slow machine's only one gets more time.
+        if !providers.isEmpty, providers.allSatisfy({ $0.problem != nil }) {
+            providers = await ofDomains(at: mounts, installed.manifests, patience: 10)
         }
         for manifest in installed.manifests where manifest.fileProvider == nil {
             providers.append(
@@ -89,12 +88,26 @@ public struct PickerProvider: Sendable, Hashable {
             storeLocation: nil, domain: place.domain, isReadOnly: place.isReadOnly, problem: nil, container: container)
     }
 
-    private static func ofDomain(at mountPoint: String, _ manifests: [DocumentPickerManifest]) async -> [PickerProvider]
-    {
+    /// - Parameter patience: how long each is waited for, in seconds.
+    private static func ofDomains(
+        at mountPoints: Set<String>, _ manifests: [DocumentPickerManifest], patience: Double
+    ) async -> [PickerProvider] {
+        await withTaskGroup(of: [PickerProvider].self) { group in
+            for mountPoint in mountPoints {
+                group.addTask { await ofDomain(at: mountPoint, manifests, patience) }
+            }
+            return await group.reduce(into: []) { $0 += $1 }
+        }
+    }
+
+    private static func ofDomain(
+        at mountPoint: String, _ manifests: [DocumentPickerManifest], _ patience: Double
+    ) async -> [PickerProvider] {
         guard let path = try? SocketDirectory.socketPath(mountPoint: mountPoint) else { return [] }
         let status: DomainStatus
         do {
-            guard case .domain(let answer, _) = try await ControlClient(socketPath: path).send(.domain, timeout: 3)
+            guard
+                case .domain(let answer, _) = try await ControlClient(socketPath: path).send(.domain, timeout: patience)
             else { return [] }
             status = answer
         } catch {

@@ -88,6 +88,10 @@ extension ConformanceContext {
 
     /// Requires that the folder has these names, in any order.
     func requireNames(_ names: Filename..., in folder: ItemIdentifier? = nil, after what: String) async throws {
+        try await requireNames(names, in: folder, after: what)
+    }
+
+    func requireNames(_ names: [Filename], in folder: ItemIdentifier? = nil, after what: String) async throws {
         let found = try await items(in: folder).map(\.filename).sorted()
         try require(
             found == names.sorted(), "after \(what) the folder has \(found), not \(names.sorted())")

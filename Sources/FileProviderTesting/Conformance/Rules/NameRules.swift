@@ -67,6 +67,7 @@ extension ConformanceSuite {
     /// Makes a document under each name, one at a time, and checks that it is enumerated and read under the name.
     private static func roundTrip(_ it: ConformanceContext, _ names: [Filename]) async throws {
         var refused: [Filename] = []
+        var kept: [Item] = []
         for (index, name) in names.enumerated() {
             let bytes = ConformanceContext.testBytes(10 + index)
             let made = try await unlessInvalid {
@@ -74,14 +75,17 @@ extension ConformanceSuite {
             }
             guard let item = made else {
                 refused.append(name)
-                try await it.requireNames(after: "the refusal of \(name)")
+                try await it.requireNames(kept.map(\.filename), after: "the refusal of \(name)")
                 continue
             }
             try it.require(item.filename == name, "“\(name)” was made as “\(item.filename)”")
-            try await it.requireNames(name, after: "the creation")
+            kept.append(item)
+            try await it.requireNames(kept.map(\.filename), after: "the creation of \(name)")
             try await it.requireContents(item, are: bytes)
-            try await it.provider.deleteItem(item.identifier, baseVersion: item.version)
         }
+        // At the end: some servers' conditions do not hold in the second after a change (Apache's weak tags).
+        for item in kept { try await it.provider.deleteItem(item.identifier, baseVersion: item.version) }
+        try await it.requireNames(after: "the deletion of all names")
         if refused.count == names.count { throw RuleSkip("the store refuses all of \(refused)") }
     }
 
