@@ -2,36 +2,52 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// The bytes of a generation at one moment, for an upload: an unnamed copy, which ends with this object, or with the
-/// daemon, however that ends; or the generation's own file as long as it does not change.
+/// The bytes of a generation at one moment, for an upload: a small document's in memory; an unnamed copy, which ends with
+/// this object, or with the daemon, however that ends; or the generation's own file as long as it does not change.
 package final class Snapshot: Sendable {
-    package let descriptor: Int32
+    private enum Source {
+        case bytes([UInt8])
+        case copy(Int32)
+        case original(ContentFile, ContentStat)
+    }
+    private let source: Source
     /// In bytes.
     package let size: Int64
     /// The path of the source, for messages.
     private let path: String
-    /// Nil: a copy.
-    private let original: (file: ContentFile, state: ContentStat)?
     private let changed = Atomic(false)
 
     init(descriptor: Int32, size: Int64, path: String) {
-        self.descriptor = descriptor
+        source = .copy(descriptor)
         self.size = size
         self.path = path
-        original = nil
     }
 
     init(of file: ContentFile, in state: ContentStat) {
-        descriptor = file.descriptor
+        source = .original(file, state)
         size = state.size
         path = file.path
-        original = (file, state)
     }
 
-    deinit { if original == nil { close(descriptor) } }
+    init(_ bytes: [UInt8], path: String) {
+        source = .bytes(bytes)
+        size = Int64(bytes.count)
+        self.path = path
+    }
+
+    deinit { if case .copy(let descriptor) = source { close(descriptor) } }
+
+    /// The copy's or the original's file; nil: it is in memory.
+    package var descriptor: Int32? {
+        switch source {
+        case .bytes: nil
+        case .copy(let descriptor): descriptor
+        case .original(let file, _): file.descriptor
+        }
+    }
 
     /// Whether it is the generation's own file.
-    package var isOriginal: Bool { original != nil }
+    package var isOriginal: Bool { if case .original = source { true } else { false } }
 
     /// Whether the generation's own file has changed: bytes read before are invalid, and no more are read.
     package var hasChanged: Bool { changed.load(ordering: .relaxed) }
@@ -41,6 +57,25 @@ package final class Snapshot: Sendable {
     /// - Throws: ``ContentError/Code/changed`` when the file has changed since the snapshot.
     package func read(at offset: Int64, upTo count: Int) throws(ContentError) -> [UInt8] {
         let count = Int(min(Int64(count), max(0, size - offset)))
+        let bytes: [UInt8]
+        switch source {
+        case .bytes(let all): return count == all.count ? all : Array(all[Int(min(offset, size))...].prefix(count))
+        case .copy(let descriptor): bytes = try Self.read(descriptor, at: offset, count, path)
+        case .original(let file, let state):
+            bytes = try Self.read(file.descriptor, at: offset, count, path)
+            // After the read: only then is it known that the bytes had not changed.
+            let now = try file.status()
+            if hasChanged || !state.isSame(as: now) {
+                changed.store(true, ordering: .relaxed)
+                throw ContentError(code: .changed, message: "\(path): changed during the upload")
+            }
+        }
+        return bytes
+    }
+
+    fileprivate static func read(
+        _ descriptor: Int32, at offset: Int64, _ count: Int, _ path: String
+    ) throws(ContentError) -> [UInt8] {
         var failure: ContentError?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, done in
             while done < count {
@@ -52,14 +87,6 @@ package final class Snapshot: Sendable {
             }
         }
         if let failure { throw failure }
-        // After the read: only then is it known that the bytes had not changed.
-        if let (file, state) = original {
-            let now = try file.status()
-            if hasChanged || !state.isSame(as: now) {
-                changed.store(true, ordering: .relaxed)
-                throw ContentError(code: .changed, message: "\(path): changed during the upload")
-            }
-        }
         return bytes
     }
 }
@@ -94,6 +121,24 @@ extension ContentStore {
         let path = "\(directory)/uploads/\(content.id)"
         let (descriptor, size) = try copy(content, path) { () throws(ContentError) in try nameless(path) }
         return Snapshot(descriptor: descriptor, size: size, path: path)
+    }
+
+    /// In bytes: documents of this size are sent from memory. A file for each would take ext4 longer and longer: it
+    /// looks at all inodes that were freed in the last seconds before it takes another one.
+    private static let small: Int64 = 64 << 10
+
+    /// The bytes of a small document, in memory; nil: it is not small.
+    ///
+    /// - Throws: as ``snapshot(of:)``.
+    package func smallSnapshot(of content: ContentFile) throws(ContentError) -> Snapshot? {
+        guard try content.status().size <= Self.small else { return nil }
+        let before = try synchronized(content)
+        guard before.size <= Self.small else { return nil }
+        let bytes = try Snapshot.read(content.descriptor, at: 0, Int(before.size), content.path)
+        guard try content.status() == before, bytes.count == before.size else {
+            throw ContentError(code: .changed, message: "\(content.path): changed during the copy")
+        }
+        return Snapshot(bytes, path: content.path)
     }
 
     /// The generation's own file, as long as it does not change.

@@ -224,5 +224,10 @@ final class FolderMoves: Sendable {
 }
 
 extension WebDAVProvider: ParallelUploading {
-    package var uploadsAtOnce: Int { client.transport.transfers }
+    /// No more transfers than these run at once; the others wait to be seen, many by one listing.
+    private static let uploadsToSee = 64
+
+    package var uploadsAtOnce: Int {
+        max(client.transport.transfers, client.sights.haveShared ? Self.uploadsToSee : 0)
+    }
 }

@@ -77,7 +77,7 @@ import Testing
         try file.write([1, 2, 3], at: 0)
         try test.store.setLabel(full, of: id)
         let snapshot = try test.store.snapshot(of: file)
-        #expect(flistxattr(snapshot.descriptor, nil, 0) == 0)
+        #expect(flistxattr(try #require(snapshot.descriptor), nil, 0) == 0)
         #expect(flistxattr(file.descriptor, nil, 0) > 0)
     }
 

@@ -82,4 +82,23 @@ import Testing
         mapping.storeBytes(of: 3, toByteOffset: 1, as: UInt8.self)
         #expect(try file.status() != before)
     }
+
+    @Test(arguments: [0, 1, 65_536]) func aSmallDocumentIsCopiedIntoMemory(_ count: Int) throws {
+        let file = try test.open(size: 0, present: nil)
+        let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        try file.write(bytes, at: 0)
+        let snapshot = try #require(try test.store.smallSnapshot(of: file))
+        #expect(snapshot.descriptor == nil && !snapshot.isOriginal && snapshot.size == Int64(count))
+        // Later changes do not matter.
+        try file.write([99, 98], at: 0)
+        #expect(try snapshot.read(at: 0, upTo: count + 10) == bytes)
+        #expect(try snapshot.read(at: Int64(count / 2), upTo: 7) == Array(bytes[(count / 2)...].prefix(7)))
+        #expect(try snapshot.read(at: Int64(count) + 5, upTo: 7) == [])
+    }
+
+    @Test func aLargerDocumentIsNotCopiedIntoMemory() throws {
+        let file = try test.open(size: 0, present: nil)
+        try file.truncate(to: 65_537)
+        #expect(try test.store.smallSnapshot(of: file) == nil)
+    }
 }

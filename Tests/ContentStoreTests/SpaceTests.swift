@@ -238,7 +238,7 @@ import Testing
         try file.write([7, 8, 9], at: size - 3)
         let snapshot = try test.store.snapshot(of: file)
         var status = stat()
-        #expect(fstat(snapshot.descriptor, &status) == 0)
+        #expect(fstat(try #require(snapshot.descriptor), &status) == 0)
         #expect(status.st_size == size)
         #expect(Int64(status.st_blocks) * 512 <= 3 * Self.block)
         #expect(try snapshot.read(at: 3 * Self.block - 1, upTo: 2) == [0, 1])
@@ -246,7 +246,7 @@ import Testing
         #expect(try snapshot.read(at: size - 4, upTo: 100) == [0, 7, 8, 9])
         // Nothing but a hole.
         let empty = try test.store.snapshot(of: sparse(6))
-        #expect(fstat(empty.descriptor, &status) == 0)
+        #expect(fstat(try #require(empty.descriptor), &status) == 0)
         #expect(status.st_size == size && status.st_blocks == 0)
     }
 }

@@ -7,11 +7,12 @@ import Logging
 import Trees
 
 extension StepRunner {
-    /// The source of a document's upload: a copy, for which room is made as for a download; without room, the local
+    /// The source of a document's upload: a small one's bytes in memory; else a copy, for which room is made as for a download; without room, the local
     /// file itself. Otherwise a document could not be sent if the disk does not hold it twice.
     ///
     /// - Throws: ``ContentError/Code/changed`` when a program is writing the document.
     func snapshot(of content: ContentFile) async throws -> Snapshot {
+        if let small = try mount.store.smallSnapshot(of: content) { return small }
         if let clone = try mount.store.clone(of: content) { return clone }
         let count = try content.status().allocated
         let hasRoom = try await mount.room.beginCopy(count) {

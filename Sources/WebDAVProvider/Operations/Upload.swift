@@ -136,10 +136,9 @@ struct Upload {
 
     /// Under the lock, new contents there are the sent ones, if the server has taken them at all.
     private func seen(replacing base: Validator?) async throws(FileProviderError) -> DAVResource {
-        let there = try await provider.shown(location, within: Self.underLock) {
-            $0.size == contents.size && $0.validator != base
-        }
-        guard let there else {
+        let isSent = { (there: DAVResource) in there.size == contents.size && there.validator != base }
+        if let there = try await client.sights.resource(location, client), isSent(there) { return there }
+        guard let there = try await provider.shown(location, within: Self.underLock, isSent) else {
             throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not stored the upload")
         }
         return there
@@ -264,6 +263,7 @@ struct Upload {
     // MARK: The current state
 
     func there(_ isNew: (DAVResource) -> Bool = { _ in true }) async throws(FileProviderError) -> DAVResource {
+        if let resource = try await client.sights.resource(location, client), isNew(resource) { return resource }
         if let resource = try await provider.shown(location, isNew) { return resource }
         throw FileProviderError(
             .cannotSynchronize, "“\(place.name)”: was uploaded, but the server does not list it; Hydrant looks again")

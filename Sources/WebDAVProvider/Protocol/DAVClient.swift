@@ -10,6 +10,7 @@ struct DAVClient: Sendable {
     let transport: HTTPTransport
     let logger: Logger
     let turns = FolderTurns()
+    let sights = FolderSights()
     private let lockLane = AsyncSemaphore(1)
     private let unknown = Unknown()
 
