@@ -169,6 +169,11 @@ class Hydrant(System):
             self.point = None
             machine.remove_large(self.folder)
 
+    def kill(self):
+        os.kill(self.pid, signal.SIGKILL)
+        machine.unmount(self.point)
+        machine.wait_until(20, "the daemon is gone", lambda: not pathlib.Path(f"/proc/{self.pid}").exists())
+
     def settle(self):
         self.command("sync", "--quiet", "--timeout", "600", self.point)
 
@@ -226,6 +231,11 @@ class Rclone(System):
         self.unmount()
         machine.unmount(self.folder / "mount")
         machine.remove_large(self.folder)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        machine.unmount(self.point)
 
     def settle(self):
         # A file that was just closed is queued a moment later.
