@@ -224,7 +224,8 @@ final class FolderMoves: Sendable {
 }
 
 extension WebDAVProvider: ParallelUploading {
-    /// No more transfers than these run at once; the others wait to be seen, many by one listing.
+    /// The uploads under way where documents share listings: the transport still limits those that transfer, and the
+    /// others wait until a listing shows them.
     private static let uploadsToSee = 64
 
     package var uploadsAtOnce: Int {

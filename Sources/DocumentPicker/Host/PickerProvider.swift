@@ -45,7 +45,8 @@ public struct PickerProvider: Sendable, Hashable {
         let installed = DocumentPickerManifest.installed()
         let mounts = Set(MountTable.ownDomains().map(\.mountPoint))
         var providers = await ofDomains(at: mounts, installed.manifests, patience: 3)
-        // Nobody waits for a hung domain while there are others to show; a slow machine's only one gets more time.
+        // A hung domain does not delay the picker while there are others to show. If none has answered, the machine may be
+        // slow: they get more time.
         if !providers.isEmpty, providers.allSatisfy({ $0.problem != nil }) {
             providers = await ofDomains(at: mounts, installed.manifests, patience: 10)
         }

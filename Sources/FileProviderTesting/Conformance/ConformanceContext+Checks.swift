@@ -91,6 +91,7 @@ extension ConformanceContext {
         try await requireNames(names, in: folder, after: what)
     }
 
+    /// Requires that the folder has these names, in any order.
     func requireNames(_ names: [Filename], in folder: ItemIdentifier? = nil, after what: String) async throws {
         let found = try await items(in: folder).map(\.filename).sorted()
         try require(

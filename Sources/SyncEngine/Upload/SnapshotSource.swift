@@ -7,8 +7,8 @@ import Logging
 import Trees
 
 extension StepRunner {
-    /// The source of a document's upload: a small one's bytes in memory; else a copy, for which room is made as for a download; without room, the local
-    /// file itself. Otherwise a document could not be sent if the disk does not hold it twice.
+    /// The source of a document's upload: a small document's bytes in memory; else a copy, for which room is made as for
+    /// a download; without room for a copy the local file itself, because the disk may not hold a document twice.
     ///
     /// - Throws: ``ContentError/Code/changed`` when a program is writing the document.
     func snapshot(of content: ContentFile) async throws -> Snapshot {

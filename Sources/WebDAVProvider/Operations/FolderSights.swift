@@ -27,8 +27,9 @@ final class FolderSights: Sendable {
     /// A listing is cheaper than single questions if the folder has at most this many entries for each document that
     /// waits (Apache on loopback: 11 µs an entry, 650 a question).
     private static let entriesForOne = 50
+    /// Fewer documents than these are asked for one by one.
     private static let fewest = 4
-    /// A slower server is asked for each document.
+    /// If a listing takes longer, its documents are asked for one by one.
     private static let longest = Duration.milliseconds(500)
 
     /// Whether documents have shared a listing: the more uploads there are at once, the more can share one.

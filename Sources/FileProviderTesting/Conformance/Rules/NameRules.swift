@@ -64,7 +64,8 @@ extension ConformanceSuite {
         },
     ]
 
-    /// Makes a document under each name, one at a time, and checks that it is enumerated and read under the name.
+    /// Makes a document under each name, one after another, checks that it is enumerated and read under the name, and
+    /// deletes all of them at the end.
     private static func roundTrip(_ it: ConformanceContext, _ names: [Filename]) async throws {
         var refused: [Filename] = []
         var kept: [Item] = []
