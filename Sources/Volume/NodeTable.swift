@@ -84,39 +84,59 @@ final class NodeTable: Sendable {
 
     /// Takes a reference on the node that stands for an inode in this generation. Returns that node, if anybody needed
     /// it so far, and the node that it replaces.
-    func reference(_ inode: InodeID, generation: Int64) -> (id: NodeID, node: Node?, replaced: Node?) {
-        state.withLock { state in
-            let natural = NodeID(inode)
-            if let seen = state.seen[inode.rawValue] {
-                if seen.generation == generation, seen.lookups < .max {
-                    state.seen[inode.rawValue]!.lookups += 1
-                    return (natural, nil, nil)
-                }
-                _ = Self.make(&state, inode)
+    ///
+    /// - Parameter rebase: called before a node of an earlier generation is replaced, without the table's lock. If it
+    ///   gives that node the new generation, the node is not replaced.
+    func reference(
+        _ inode: InodeID, generation: Int64, rebase: (Node) -> Void = { _ in }
+    ) -> (id: NodeID, node: Node?, replaced: Node?) {
+        var outdated: Node?
+        let known = state.withLock { state -> (id: NodeID, node: Node?, replaced: Node?)? in
+            let current = state.current[inode.rawValue].flatMap { state.entries[$0] }
+            guard let current, current.generation < generation else {
+                return Self.reference(&state, inode, generation)
             }
-            var replaced: Node?
-            if let id = state.current[inode.rawValue], let entry = state.entries[id] {
-                // (A look-up from before the store's next version came is late.)
-                if entry.generation >= generation {
-                    state.entries[id]!.lookups += 1
-                    return (id, entry.node, nil)
-                }
-                replaced = entry.node
-                state.past[inode, default: []].append(id)
-            }
-            let isFree = state.entries[natural] == nil
-            if isFree, let generation = UInt32(exactly: generation) {
-                state.current[inode.rawValue] = nil
-                state.seen[inode.rawValue] = Seen(generation: generation, lookups: 1)
-                return (natural, nil, replaced)
-            }
-            let node = Node(
-                id: isFree ? natural : NodeID(rawValue: state.next), inode: inode, generation: generation)
-            if !isFree { state.next += 1 }
-            state.entries[node.id] = Entry(node: node, generation: generation, lookups: 1)
-            state.current[inode.rawValue] = node.id
-            return (node.id, node, replaced)
+            outdated = current.node
+            return nil
         }
+        if let known { return known }
+        if let outdated { rebase(outdated) }
+        return state.withLock { Self.reference(&$0, inode, generation) }
+    }
+
+    private static func reference(
+        _ state: inout State, _ inode: InodeID, _ generation: Int64
+    ) -> (id: NodeID, node: Node?, replaced: Node?) {
+        let natural = NodeID(inode)
+        if let seen = state.seen[inode.rawValue] {
+            if seen.generation == generation, seen.lookups < .max {
+                state.seen[inode.rawValue]!.lookups += 1
+                return (natural, nil, nil)
+            }
+            _ = make(&state, inode)
+        }
+        var replaced: Node?
+        if let id = state.current[inode.rawValue], let entry = state.entries[id] {
+            // (A look-up from before the store's next version came is late.)
+            if entry.generation >= generation {
+                state.entries[id]!.lookups += 1
+                return (id, entry.node, nil)
+            }
+            replaced = entry.node
+            state.past[inode, default: []].append(id)
+        }
+        let isFree = state.entries[natural] == nil
+        if isFree, let generation = UInt32(exactly: generation) {
+            state.current[inode.rawValue] = nil
+            state.seen[inode.rawValue] = Seen(generation: generation, lookups: 1)
+            return (natural, nil, replaced)
+        }
+        let node = Node(
+            id: isFree ? natural : NodeID(rawValue: state.next), inode: inode, generation: generation)
+        if !isFree { state.next += 1 }
+        state.entries[node.id] = Entry(node: node, generation: generation, lookups: 1)
+        state.current[inode.rawValue] = node.id
+        return (node.id, node, replaced)
     }
 
     /// The kernel gives up `count` references. Returns an inode that nothing refers to any more and

@@ -117,7 +117,7 @@ extension Volume: VolumeObserving {
         defer { dropOldGenerations(inode) }
         guard let record = current(inode) else { return }
         for node in table.generations(of: inode) {
-            if !isRebased(node, on: record) {
+            if !rebase(node, on: record) {
                 freeze(node, as: record)
                 for place in (try? catalog.read { try $0.places(of: inode) }) ?? [] {
                     if let folder = table.id(of: place.folder) {
@@ -129,8 +129,9 @@ extension Volume: VolumeObserving {
         }
     }
 
-    /// No byte of the old generation was handed out: programs that have it open get the new one.
-    private func isRebased(_ node: Node, on record: InodeRecord) -> Bool {
+    /// Gives the new generation to programs that have the old one open, if no byte of the old one was handed out.
+    @discardableResult
+    func rebase(_ node: Node, on record: InodeRecord) -> Bool {
         guard table.current(record.id) === node else { return false }
         let isRebased = node.withLock { state in
             guard state.generation < record.generation, let content = state.content, content.bytesPresent == 0,
@@ -139,6 +140,8 @@ extension Volume: VolumeObserving {
             else { return false }
             state.generation = record.generation
             state.open?.content = fresh
+            state.open?.targetEdition = catalog.edition
+            state.open?.target = try? downloadTarget(of: record.id, generation: record.generation)
             return true
         }
         if isRebased { table.rebase(node, to: record.generation) }

@@ -52,23 +52,29 @@ extension Volume {
     ) throws -> Wait {
         let edition = catalog.edition
         let (known, knownAt) = node.withLock { ($0.open?.target, $0.open?.targetEdition) }
-        let current = knownAt == edition ? known : try downloadTarget(of: node.inode, generation: content.id.number)
+        let isKnown = known != nil && knownAt == edition
+        let current = isKnown ? known : try downloadTarget(of: node.inode, generation: content.id.number)
         guard let target = current ?? known else {
+            if standsForAnotherVersion(node, than: content) { return Wait {} }
             throw VolumeError(ESTALE, "the document is not in the store any more")
         }
         let wanted = range.clamped(to: 0..<content.baseSize)
         // (With a bandwidth limit it takes as long as the limit makes it.)
         let limit = engine.transfers.downloadLimit.rate == nil ? times.longestRead : Wait.longest
-        return Wait(limit: limit) { [engine, node] in
+        return Wait(limit: limit) { [engine, node, self] in
             do { try await engine.provide(wanted, of: content, for: target, thread: thread) } catch {
-                // The document was replaced before a byte of it was handed out: the node stands for the new version
-                // now.
-                if case SyncError.superseded = error, node.withLock({ $0.generation }) != content.id.number {
-                    return
-                }
+                if case SyncError.superseded = error, standsForAnotherVersion(node, than: content) { return }
                 throw VolumeError(error)
             }
         }
+    }
+
+    /// The store replaced the document before a byte of it was handed out, so that a reader can go on with the new
+    /// version. The thread that committed that version may not have told the volume yet: then the node is rebased here,
+    /// because the kernel does not repeat a read that gets ESTALE.
+    private func standsForAnotherVersion(_ node: Node, than content: ContentFile) -> Bool {
+        if let record = try? catalog.read({ try $0.inodeIfPresent(node.inode) }) { rebase(node, on: record) }
+        return node.withLock { $0.generation } != content.id.number
     }
 
     /// Where the missing bytes of an inode's generation come from. Nil when its item is gone, or has another version by

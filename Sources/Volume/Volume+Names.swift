@@ -34,7 +34,9 @@ extension Volume {
     ///
     /// - Parameter moment: when the record was read, if the provider may have changed it since.
     package func reference(_ record: InodeRecord, asOf moment: UInt64? = nil) -> Lookup {
-        let (id, node, replaced) = table.reference(record.id, generation: record.generation)
+        let (id, node, replaced) = table.reference(record.id, generation: record.generation) {
+            rebase($0, on: record)
+        }
         if let replaced { freeze(replaced, as: record) }
         var record = record
         if let node, node.withLock({ $0.generation > record.generation }),

@@ -181,8 +181,14 @@ extension Volume {
             if !state.isMarked { try mark(node, &state, record, content, isWhole: isWhole) }
         }
         if !content.isComplete {
-            state.open?.targetEdition = catalog.edition
-            state.open?.target = try downloadTarget(of: node.inode, generation: record.generation)
+            let edition = catalog.edition
+            if let target = try downloadTarget(of: node.inode, generation: record.generation) {
+                state.open?.target = target
+                state.open?.targetEdition = edition
+            } else if try catalog.read({ try $0.inode(node.inode) }).generation != record.generation {
+                // Since the record was read. (The kernel repeats an open that gets ESTALE, but not a read.)
+                throw VolumeError(ESTALE, "the document was replaced")
+            }
         }
         return (content, isWhole && (writes || backing.paysForReaders(of: record.size)))
     }

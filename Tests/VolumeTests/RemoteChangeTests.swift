@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import ItemCatalog
 import SyncEngine
+import Synchronization
 import Testing
 import Trees
 import Volume
@@ -139,6 +140,59 @@ import Volume
         try test.remote.put("a", "newer")
         #expect(try await test.read(handle) == Array("newer".utf8))
         test.volume.close(handle)
+    }
+
+    enum Meanwhile: CaseIterable { case nothing, lookup, open }
+
+    /// The kernel repeats an open that gets ESTALE, but not a read.
+    @Test(arguments: Meanwhile.allCases)
+    func aHandleThatHasReadNothingGetsTheNewVersionBeforeTheVolumeIsToldOfIt(meanwhile: Meanwhile) async throws {
+        try test.remote.put("a", "old bytes")
+        let handle = try await test.open("a").handle
+        try test.remote.put("a", "newer")
+        let items = try await test.remote.enumerateItems(in: .rootContainer, startingAt: nil).items
+        let changes = try test.unpublished {
+            _ = try $0.mergeListing(of: .root, items, defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000))
+        }
+        switch meanwhile {
+        case .nothing: break
+        case .lookup: #expect(try await test.lookUp("a").attributes.record.size == 5)
+        case .open: #expect(try await test.contents("a") == "newer")
+        }
+        #expect(try await test.read(handle) == Array("newer".utf8))
+        test.volume.catalogChanged(changes)
+        #expect(try await test.read(handle) == Array("newer".utf8))
+        test.volume.close(handle)
+        #expect(try await test.contents("a") == "newer")
+    }
+
+    /// Versions come all the time: no program that has opened the document is refused its bytes.
+    @Test func noReadFailsBecauseVersionsCome() async throws {
+        try test.remote.put("a", "version 0")
+        _ = try await test.lookUp("a")
+        let isOver = Mutex(false)
+        async let versions = {
+            var count = 0
+            while !isOver.withLock({ $0 }) {
+                count += 1
+                try test.remote.put("a", "version \(count)")
+                try await test.refresh()
+            }
+            return count
+        }()
+        defer { isOver.withLock { $0 = true } }
+        for _ in 0..<400 {
+            let handle: HandleID
+            do { handle = try await test.open("a").handle } catch let error as VolumeError {
+                #expect(error.errno == ESTALE, "\(error)")
+                continue
+            }
+            let text = String(decoding: try await test.read(handle), as: UTF8.self)
+            #expect(text.hasPrefix("version "))
+            test.volume.close(handle)
+        }
+        isOver.withLock { $0 = true }
+        #expect(try await versions > 0)
     }
 
     @Test func aClosedDocumentIsANewNodeToo() async throws {
