@@ -35,8 +35,6 @@ package struct ItemSearch: ~Copyable {
     private static let candidates = 50_000
     /// With more candidates, a scan of all names is as fast.
     private static let mostCandidates = 60_000
-    /// The number of names or rows between two checks for cancellation.
-    private static let patience = 256
 
     /// - Parameters:
     ///   - names: nil: every name is looked at.
@@ -100,8 +98,8 @@ package struct ItemSearch: ~Copyable {
     package mutating func unlistedFolders() throws -> Int {
         try catalog.readAside { reader in
             var count = 0
-            for (index, folder) in try reader.unlistedFolders().enumerated() {
-                if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
+            for folder in try reader.unlistedFolders() {
+                try Task.checkCancellation()
                 if try matcher.folders.isWithin(folder, reader) { count += 1 }
             }
             return count
@@ -139,8 +137,8 @@ package struct ItemSearch: ~Copyable {
     private mutating func matches(_ rows: [SearchRow], _ reader: Catalog.Reader) throws -> [FoundItem] {
         examined += rows.count
         var items: [FoundItem] = []
-        for (index, row) in rows.enumerated() {
-            if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
+        for row in rows {
+            try Task.checkCancellation()
             if let facts = try matcher.facts(of: row, reader) { items.append(FoundItem(row: row, facts: facts)) }
         }
         return items
@@ -247,8 +245,8 @@ package struct ItemSearch: ~Copyable {
             let (items, end) = try catalog.readAside { reader in
                 let names = try reader.searchNames(after: after, through: last, limit: Int(Self.window))
                 var rows: [SearchRow] = []
-                for (index, name) in names.enumerated() {
-                    if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
+                for name in names {
+                    try Task.checkCancellation()
                     if !seen.contains(name.0), matcher.mayMatch(name: name.1), let row = try reader.searchRow(name.0) {
                         rows.append(row)
                     }
@@ -387,8 +385,8 @@ package struct ItemSearch: ~Copyable {
                 guard let inode = try reader.item(item)?.inode else { continue }
                 numbers.formUnion(try reader.searchRows(of: inode).map(\.number))
             }
-            for (index, number) in numbers.sorted().enumerated() {
-                if index.isMultiple(of: Self.patience) { try Task.checkCancellation() }
+            for number in numbers.sorted() {
+                try Task.checkCancellation()
                 let row = try reader.searchRow(number)
                 if let row, let facts = try matcher.facts(of: row, reader) {
                     known[number] = Self.note(FoundItem(row: row, facts: facts), known, &changes)

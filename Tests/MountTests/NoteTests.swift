@@ -223,6 +223,8 @@ struct NoteTests {
                 let pid = try mount.run("pgrep -f \"hydrant-note $MOUNT/a.txt\" | tail -n 1").trimmingCharacters(
                     in: .newlines)
                 try terminal.type("typed ")
+                // (A terminal that ends takes with it the keys that no program has read.)
+                try terminal.until("typed first")
                 if how == "terminal" { terminal.end() } else { try mount.run("kill -\(how) \(pid)") }
                 try wait(mount, for: "typed first\n")
                 try waitUntil(20, "it ends") { try mount.run("[ -e /proc/\(pid) ] || echo gone") == "gone\n" }
