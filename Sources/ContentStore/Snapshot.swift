@@ -3,12 +3,14 @@ import Glibc
 import Synchronization
 
 /// The bytes of a generation at one moment, for an upload: a small document's in memory; an unnamed copy, which ends with
-/// this object, or with the daemon, however that ends; or the generation's own file as long as it does not change.
+/// this object, or with the daemon, however that ends, and which may be made during the upload; or the generation's own
+/// file as long as it does not change.
 package final class Snapshot: Sendable {
     private enum Source {
         case bytes([UInt8])
         case copy(Int32)
         case original(ContentFile, ContentStat)
+        case growing(GrowingCopy)
     }
     private let source: Source
     /// In bytes.
@@ -29,6 +31,12 @@ package final class Snapshot: Sendable {
         path = file.path
     }
 
+    init(_ copy: GrowingCopy) {
+        source = .growing(copy)
+        size = copy.size
+        path = copy.path
+    }
+
     init(_ bytes: [UInt8], path: String) {
         source = .bytes(bytes)
         size = Int64(bytes.count)
@@ -43,14 +51,26 @@ package final class Snapshot: Sendable {
         case .bytes: nil
         case .copy(let descriptor): descriptor
         case .original(let file, _): file.descriptor
+        case .growing(let copy): copy.readable
         }
     }
+
+    /// Whether ``complete()`` must be called, during the upload.
+    package var isGrowing: Bool { if case .growing = source { true } else { false } }
+
+    /// Makes the copy of a growing snapshot. Bytes that were read before are of one moment only if this does not throw.
+    ///
+    /// - Throws: ``ContentError/Code/changed`` when the file has changed since the snapshot began.
+    package func complete() throws(ContentError) { if case .growing(let copy) = source { try copy.complete() } }
 
     /// Whether it is the generation's own file.
     package var isOriginal: Bool { if case .original = source { true } else { false } }
 
     /// Whether the generation's own file has changed: bytes read before are invalid, and no more are read.
     package var hasChanged: Bool { changed.load(ordering: .relaxed) }
+
+    /// It is known from elsewhere that the generation has changed while it was read.
+    package func markChanged() { changed.store(true, ordering: .relaxed) }
 
     /// pread(2) up to `count` bytes; fewer only at the end.
     ///
@@ -61,12 +81,21 @@ package final class Snapshot: Sendable {
         switch source {
         case .bytes(let all): return count == all.count ? all : Array(all[Int(min(offset, size))...].prefix(count))
         case .copy(let descriptor): bytes = try Self.read(descriptor, at: offset, count, path)
+        case .growing(let copy):
+            do throws(ContentError) {
+                bytes = try copy.read { (descriptor) throws(ContentError) in
+                    try Self.read(descriptor, at: offset, count, path)
+                }
+            } catch {
+                if error.code == .changed { markChanged() }
+                throw error
+            }
         case .original(let file, let state):
             bytes = try Self.read(file.descriptor, at: offset, count, path)
             // After the read: only then is it known that the bytes had not changed.
             let now = try file.status()
             if hasChanged || !state.isSame(as: now) {
-                changed.store(true, ordering: .relaxed)
+                markChanged()
                 throw ContentError(code: .changed, message: "\(path): changed during the upload")
             }
         }
@@ -93,7 +122,7 @@ package final class Snapshot: Sendable {
 
 extension ContentStat {
     /// Whether the file was not written between the two. (The number of blocks may change.)
-    fileprivate func isSame(as other: ContentStat) -> Bool {
+    func isSame(as other: ContentStat) -> Bool {
         size == other.size && modified == other.modified && changed == other.changed
     }
 
@@ -139,6 +168,16 @@ extension ContentStore {
             throw ContentError(code: .changed, message: "\(content.path): changed during the copy")
         }
         return Snapshot(bytes, path: content.path)
+    }
+
+    /// A copy that is made while it is sent (``Snapshot/complete()``); nil: somebody may have a mapping to the file, whose
+    /// stores would not show in the time stamps before the file is synced; or it was changed a moment ago.
+    package func growingSnapshot(of content: ContentFile) throws(ContentError) -> Snapshot? {
+        guard !isWritable(content.id) else { return nil }
+        let state = try content.status()
+        guard state.showsNextChange else { return nil }
+        let path = "\(directory)/uploads/\(content.id)"
+        return Snapshot(GrowingCopy(of: content, state, into: try nameless(path), path: path))
     }
 
     /// The generation's own file, as long as it does not change.

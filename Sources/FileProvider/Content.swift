@@ -15,7 +15,9 @@ public protocol ContentSource: Sendable {
     /// In bytes.
     var size: Int64 { get }
 
-    /// Up to `count` bytes from `offset` on; fewer only at the end, none beyond it.
+    /// Up to `count` bytes from `offset` on; fewer only at the end, none beyond it. The last byte of a large document
+    /// may come later than the others, when its copy for the upload is complete. Throws
+    /// ``FileProviderError/Code/cancelled`` when a program changes the document before; pass the error on.
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8]
 
     /// As ``read(at:upTo:)``, for bytes that do not leave this machine: for a checksum, say. The bytes count neither as

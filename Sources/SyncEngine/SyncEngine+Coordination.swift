@@ -118,7 +118,7 @@ extension SyncEngine {
         compared[id] = now
         let content = try mount.openCurrent(inode).content
         guard content.isComplete else { return false }
-        let digest = try SnapshotSource(snapshot: try mount.store.original(of: content)).digest()
+        let digest = try SentContent(try mount.store.original(of: content))
         return try await RemoteComparison(mount: mount, client: client, transfers: transfers).matches(there, digest)
     }
 }

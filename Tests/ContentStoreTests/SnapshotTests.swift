@@ -101,4 +101,68 @@ import Testing
         try file.truncate(to: 65_537)
         #expect(try test.store.smallSnapshot(of: file) == nil)
     }
+
+    // MARK: A copy that is made during the upload
+
+    /// Of a document that has not been written for a while.
+    private func growing(_ file: ContentFile) throws -> Snapshot {
+        while true {
+            if let snapshot = try test.store.growingSnapshot(of: file) { return snapshot }
+            usleep(5_000)
+        }
+    }
+
+    private func written(_ byte: UInt8, _ count: Int) throws -> ContentFile {
+        let file = try test.open(size: 0, present: nil)
+        try file.write([UInt8](repeating: byte, count: count), at: 0)
+        return file
+    }
+
+    @Test func aGrowingCopyHasTheSameBytesBeforeAndAfterItIsComplete() throws {
+        let file = try written(1, 100_000)
+        let snapshot = try growing(file)
+        #expect(snapshot.isGrowing && snapshot.size == 100_000)
+        #expect(try snapshot.read(at: 99_990, upTo: 100) == [UInt8](repeating: 1, count: 10))
+        try snapshot.complete()
+        try file.write([2, 2], at: 99_990)
+        try file.truncate(to: 99_995)
+        #expect(try snapshot.read(at: 0, upTo: 200_000) == [UInt8](repeating: 1, count: 100_000))
+        #expect(!snapshot.hasChanged)
+    }
+
+    @Test func aChangeBeforeAGrowingCopyIsCompleteEndsIt() throws {
+        let file = try written(1, 100_000)
+        let snapshot = try growing(file)
+        #expect(try snapshot.read(at: 0, upTo: 1) == [1])
+        try file.write([2], at: 50_000)
+        #expect(throws: ContentError.self) { try snapshot.read(at: 0, upTo: 1) }
+        #expect(snapshot.hasChanged)
+        #expect(throws: ContentError.self) { try snapshot.complete() }
+        #expect(throws: ContentError.self) { try snapshot.read(at: 0, upTo: 1) }
+    }
+
+    @Test func whatIsMappedForWritingIsNotCopiedLater() throws {
+        let file = try written(1, 100_000)
+        let other = Glibc.open("/proc/self/fd/\(file.descriptor)", O_RDWR | O_CLOEXEC)
+        try #require(other >= 0)
+        let mapping = try #require(mmap(nil, 4_096, PROT_READ | PROT_WRITE, MAP_SHARED, other, 0))
+        try #require(mapping != MAP_FAILED)
+        close(other)
+        usleep(50_000)
+        #expect(try test.store.growingSnapshot(of: file) == nil)
+        munmap(mapping, 4_096)
+        _ = try growing(file)
+    }
+
+    /// A page that a program stores to through a mapping that it makes later.
+    @Test func aMappingThatIsMadeLaterShows() throws {
+        let file = try written(1, 100_000)
+        let snapshot = try growing(file)
+        let mapping = try #require(mmap(nil, 4_096, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor, 0))
+        try #require(mapping != MAP_FAILED)
+        defer { munmap(mapping, 4_096) }
+        usleep(50_000)
+        mapping.storeBytes(of: 2, toByteOffset: 0, as: UInt8.self)
+        #expect(throws: ContentError.self) { try snapshot.complete() }
+    }
 }

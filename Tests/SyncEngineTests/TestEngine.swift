@@ -25,6 +25,7 @@ final class TestEngine: Sendable {
         pageSize: Int = 100, readTimeout: Double = 5, firstRetry: Double = 0.05, stopProviding: Double = 0.05,
         cache: CacheLimits = .none, clock: (any EngineClock)? = nil,
         provider: FaultInjectingProvider<InMemoryProvider>? = nil,
+        through: (FaultInjectingProvider<InMemoryProvider>) -> any FileProviderExtension = { $0 },
         directory: String? = nil
     ) throws {
         self.directory = directory ?? NSTemporaryDirectory() + "engine-\(UUID().uuidString)"
@@ -43,7 +44,7 @@ final class TestEngine: Sendable {
         times.firstRetry = firstRetry
         times.stopProviding = stopProviding
         engine = SyncEngine(
-            provider: self.provider, catalog: catalog, store: store, times: times,
+            provider: through(self.provider), catalog: catalog, store: store, times: times,
             defaults: PlaceholderDefaults(uid: 1_000, gid: 1_000), cache: cache,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, clock: clock)
         engine.mount.attach(volume)

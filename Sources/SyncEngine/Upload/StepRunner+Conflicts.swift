@@ -128,7 +128,7 @@ extension StepRunner {
         case (.symbolicLink(let mine), .symbolicLink(let theirs)): return mine == theirs ? .same : .different
         case (.document, .document):
             guard let prepared else { return .different }
-            let sent = try prepared.source.digest()
+            let sent = try await prepared.source.digest.value
             return try await comparison.matches(there, sent)
                 ? .same : .different
         default: return .different

@@ -19,7 +19,7 @@ extension StepRunner {
         guard client.copiesItems, let inode = item.inode, let prepared,
             let source = uploads.copies.source(of: inode)
         else { return nil }
-        guard let original = try original(source, prepared) else {
+        guard let original = try await original(source, prepared) else {
             // The copy or the original has been changed since.
             uploads.copies.forget(inode)
             return nil
@@ -53,13 +53,13 @@ extension StepRunner {
 
     /// The document that a copy was made from, if the original, here and as the store confirmed it, still has the bytes
     /// to be sent.
-    private func original(_ source: InodeID, _ prepared: Prepared) throws -> Original? {
+    private func original(_ source: InodeID, _ prepared: Prepared) async throws -> Original? {
         guard let before = try confirmed(source), before.inode.size == prepared.source.size else { return nil }
         let content: ContentFile
         do { content = try mount.openCurrent(source).content } catch { return nil }
-        guard content.isComplete, try digest(content, size: before.inode.size) == prepared.digest.hash else {
-            return nil
-        }
+        guard content.isComplete,
+            try await digest(content, size: before.inode.size) == prepared.source.digest.value.hash
+        else { return nil }
         // A writer may have come meanwhile.
         guard let after = try confirmed(source), after.inode.generation == before.inode.generation,
             after.original == before.original

@@ -10,7 +10,6 @@ extension StepRunner {
     /// The contents and metadata of an upload, and the local state that they represent.
     struct Prepared {
         var source: SnapshotSource
-        var digest: SentContent
         var metadata: ItemMetadata
         var contentRevision: Int64
         var metadataRevision: Int64
@@ -69,29 +68,57 @@ extension StepRunner {
                 .unsupported,
                 "\(mount.path(of: row)): has more than \(Item.largestSize) bytes (8 PiB); make it smaller")
         }
-        let snapshot = try await snapshot(of: content)
-        // The snapshot has synced the bytes; with a note of that they are not in doubt after a power loss.
+        let metadata = try metadata(of: inode, row)
+        let (snapshot, room) = try await snapshot(of: content)
+        let prepared = { (digest: SnapshotDigest) in
+            Prepared(
+                source: SnapshotSource(snapshot: snapshot, digest: digest, uploads: uploads), metadata: metadata,
+                contentRevision: row.contentRevision, metadataRevision: row.metadataRevision)
+        }
+        guard snapshot.isGrowing else { return try record(snapshot, content, row).map { prepared(.known($0)) } }
+        var isUnderWay = false
+        defer { if !isUnderWay { mount.room.end(room) } }
+        // (Like `recordSending`, before the store can have it.)
+        if row.identifier == nil, let place = row.local,
+            try !mount.catalog.write({ try $0.recordAttempt(row.id, at: place) })
+        {
+            return nil
+        }
+        isUnderWay = true
+        return prepared(
+            .underWay(
+                Task(executorPreference: mount.workers) {
+                    defer { mount.room.end(room) }
+                    try snapshot.complete()
+                    if let digest = try record(snapshot, content, row) { return digest }
+                    snapshot.markChanged()
+                    throw ContentError(code: .changed, message: "\(content.id): changed during the upload")
+                }))
+    }
+
+    /// What must be on the disk before the store can have all of a document.
+    ///
+    /// - Returns: nil when the document has changed since, or a writer is at work.
+    private func record(_ snapshot: Snapshot, _ content: ContentFile, _ row: ItemRecord) throws -> SentContent? {
+        guard let inode = row.inode else { return nil }
+        // With a note of that the bytes are not in doubt after a power loss.
         let durable = (try? mount.store.synchronize(content.id)).flatMap {
             SyncedContents(content.id, $0, present: nil)
         }
-        let source = SnapshotSource(snapshot: snapshot)
-        let digest = try source.digest()
+        let digest = try SentContent(snapshot)
         let unchanged = try mount.catalog.write { writer in
-            guard let now = try writer.item(item.id), now.contentRevision == row.contentRevision,
-                now.identifier != nil || now.local == item.local
+            guard let now = try writer.item(row.id), now.contentRevision == row.contentRevision,
+                now.identifier != nil || now.local == row.local
             else { return false }
-            try writer.recordSending(item.id, digest)
-            if let durable { try writer.noteSynced(inodeID, durable) }
+            try writer.recordSending(row.id, digest)
+            if let durable { try writer.noteSynced(inode, durable) }
             return true
         }
-        guard unchanged, mount.volume?.isBeingWritten(inodeID) != true else { return nil }
+        guard unchanged, mount.volume?.isBeingWritten(inode) != true else { return nil }
         // The upload replaces the version that a part of the contents came from. So it must be durable first that all
         // parts are here: after a power loss nobody could download them again.
         if row.identifier != nil { try uploads.makeDurable(mount.clock.date) }
-        return Prepared(
-            source: source, digest: digest, metadata: try metadata(of: inode, row),
-            contentRevision: row.contentRevision,
-            metadataRevision: row.metadataRevision)
+        return digest
     }
 
     /// An item that cannot be sent gives up its name to the store's item of that name.

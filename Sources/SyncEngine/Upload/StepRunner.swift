@@ -127,6 +127,7 @@ struct StepRunner: Sendable {
         guard let prepared = ready, let identifier = item.identifier, let base = item.baseVersion else {
             return .postponed
         }
+        defer { prepared.source.digest.cancel() }
         remote.ownChanges.begin(identifier)
         defer { remote.ownChanges.end(identifier) }
         // The store's answers about the item were taken until now.
@@ -187,6 +188,7 @@ struct StepRunner: Sendable {
             prepared = try await prepare(item)
             if prepared == nil { return .postponed }
         }
+        defer { prepared?.source.digest.cancel() }
         let inode = try mount.catalog.read { try $0.inode(inodeID) }
         var facts = try prepared?.metadata ?? metadata(of: inode, item)
         let isFilled = try item.kind.isFolder && fillsLater(item, inode)

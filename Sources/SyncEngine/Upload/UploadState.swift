@@ -1,6 +1,7 @@
 import FileProvider
 import ItemCatalog
 import Locking
+import Synchronization
 import Trees
 
 /// What uploads remember from one step to the next; none of it survives the daemon, or needs to.
@@ -19,12 +20,18 @@ final class UploadState: Sendable {
         static let tolerance = 0.001
     }
     private let durable = AdaptiveMutex(Durable())
+    private let isDiskSlow = Atomic(false)
 
     init(_ catalog: Catalog, _ clock: any EngineClock) {
         self.catalog = catalog
         self.clock = clock
         creations = RecentCreations(clock)
     }
+
+    /// Whether a large document is copied and hashed before it is sent, not meanwhile: the disk is much slower than the
+    /// network, so that the server would wait for the last byte.
+    var preparesFirst: Bool { isDiskSlow.load(ordering: .relaxed) }
+    func prepareFirst() { isDiskSlow.store(true, ordering: .relaxed) }
 
     /// Makes commits up to `moment` survive a power loss: a document to be deleted in the store may be the last copy of
     /// bytes that moved elsewhere here.
