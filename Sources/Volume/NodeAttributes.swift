@@ -24,6 +24,14 @@ package struct NodeAttributes: Sendable {
     }
 }
 
+extension NodeAttributes {
+    /// The attributes of a folder or link. The first listing of a folder changes its link count; the program that caused
+    /// the listing goes on before the kernel has been told, so the kernel asks again until then.
+    fileprivate init(of record: InodeRecord) {
+        self.init(record: record, isStable: !record.isFolder || record.isEnumerated)
+    }
+}
+
 extension Volume {
     /// stat(2).
     package func attributes(of id: NodeID) throws(VolumeError) -> NodeAttributes {
@@ -44,7 +52,7 @@ extension Volume {
 
     /// The attributes of an inode that no program has opened since the kernel knows it.
     func attributes(ofUnused record: InodeRecord) -> NodeAttributes {
-        guard record.kind == .document else { return NodeAttributes(record: record, isStable: true) }
+        guard record.kind == .document else { return NodeAttributes(of: record) }
         var record = record
         let id = GenerationID(inode: record.id.rawValue, number: record.generation)
         // A download under way is ahead of the catalog.
@@ -61,7 +69,7 @@ extension Volume {
 
     /// The attributes of an inode that may be open: a writer at work may be ahead of the catalog.
     func attributes(_ record: InodeRecord, _ node: Node) -> NodeAttributes {
-        guard record.kind == .document else { return NodeAttributes(record: record, isStable: true) }
+        guard record.kind == .document else { return NodeAttributes(of: record) }
         return node.withLock { state in
             var record = state.past ?? record
             // A writer's work is recorded under this lock: changes that were ahead of the row when it was read may be

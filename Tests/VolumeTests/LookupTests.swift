@@ -40,6 +40,16 @@ import Volume
         #expect(try test.volume.parent(of: first.node) == (try await test.lookUp("f")).attributes.record.id)
     }
 
+    /// The first listing changes a folder's link count, and its program goes on before the kernel has been told.
+    @Test func theKernelKeepsAFoldersAttributesOnlyWhenItHasBeenListed() async throws {
+        try test.remote.mkdir("f/inner")
+        let before = try await test.lookUp("f")
+        #expect(!before.attributes.isStable && before.attributes.record.linkCount == 2)
+        _ = try await test.lookUp("f/inner")
+        let after = try test.volume.attributes(of: before.node)
+        #expect(after.isStable && after.record.linkCount == 3)
+    }
+
     /// With the documents gone from its memory, and the names still in it, each would be a request.
     @Test func whenTheKernelForgetsManyDocumentsItForgetsTheListingsToo() async throws {
         try test.remote.mkdir("f")
