@@ -173,9 +173,9 @@ extension ContentStore {
     /// A copy that is made while it is sent (``Snapshot/complete()``); nil: somebody may have a mapping to the file, whose
     /// stores would not show in the time stamps before the file is synced; or it was changed a moment ago.
     package func growingSnapshot(of content: ContentFile) throws(ContentError) -> Snapshot? {
-        guard !isWritable(content.id) else { return nil }
+        // The state first: what a mapping that comes in between stores later may not show in the time stamps.
         let state = try content.status()
-        guard state.showsNextChange else { return nil }
+        guard state.showsNextChange, !isWritable(content.id) else { return nil }
         let path = "\(directory)/uploads/\(content.id)"
         return Snapshot(GrowingCopy(of: content, state, into: try nameless(path), path: path))
     }

@@ -17,7 +17,7 @@ public protocol ContentSource: Sendable {
 
     /// Up to `count` bytes from `offset` on; fewer only at the end, none beyond it. The last byte of a large document
     /// may come later than the others, when its copy for the upload is complete. Throws
-    /// ``FileProviderError/Code/cancelled`` when a program changes the document before; pass the error on.
+    /// ``FileProviderError/Code/cancelled`` when a program changes the document before that; pass the error on.
     func read(at offset: Int64, upTo count: Int) async throws(FileProviderError) -> [UInt8]
 
     /// As ``read(at:upTo:)``, for bytes that do not leave this machine: for a checksum, say. The bytes count neither as

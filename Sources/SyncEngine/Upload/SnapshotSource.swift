@@ -21,11 +21,13 @@ extension StepRunner {
             try mount.catalog.read { try $0.evictableBytes() }
         }
         guard hasRoom else { return (try original(content), 0) }
+        var isGrowing = false
+        defer { if !isGrowing { mount.room.end(Int(count)) } }
         do {
             if !uploads.preparesFirst, let growing = try mount.store.growingSnapshot(of: content) {
+                isGrowing = true
                 return (growing, Int(count))
             }
-            defer { mount.room.end(Int(count)) }
             return (try mount.store.snapshot(of: content), 0)
         } catch {
             // Whatever the disk reports as free (a quota).
@@ -69,8 +71,8 @@ struct SnapshotSource: ContentSource {
         if began.duration(to: .now) > Self.patience { uploads.prepareFirst() }
     }
 
-    /// How long a server may wait for the last byte. Servers give up after some 30 s (nginx, client_body_timeout: 60 s;
-    /// Apache, RequestReadTimeout: 20 s).
+    /// How long a server may wait for the last byte. Apache gives up after 20 s (RequestReadTimeout), nginx after 60 s
+    /// (client_body_timeout).
     private static let patience = Duration.seconds(5)
 }
 
