@@ -37,6 +37,10 @@ import Trees
 
     /// Its copy, hash and sync take longer than the way to the store.
     private static let size = 32_000_000
+    /// It reads what it is sent in large pieces: small ones keep the other tests waiting.
+    private static var store: FaultInjectingProvider<InMemoryProvider> {
+        FaultInjectingProvider(InMemoryProvider(pieceSize: 4 << 20))
+    }
     private func text(_ letter: String) -> String { String(repeating: letter, count: Self.size) }
 
     /// Saves it while nothing is sent, until its time stamps show the next change.
@@ -51,15 +55,17 @@ import Trees
     func lastByte(isNew: Bool) async throws {
         let catalog = Mutex<Catalog?>(nil)
         let seen = Mutex<[[SentContent]]>([])
-        let test = try TestEngine(through: {
-            Peeking($0.base) { (contents) async throws(FileProviderError) in
-                guard contents.size == Self.size else { return }
-                let last = try await contents.read(at: contents.size - 1, upTo: 1)
-                #expect(last == Array("x".utf8))
-                let items = catalog.withLock { try? $0?.read { try $0.allPending(limit: 10) } }
-                seen.withLock { $0 += (items ?? []).map(\.sent) }
-            }
-        })
+        let test = try TestEngine(
+            provider: Self.store,
+            through: {
+                Peeking($0.base) { (contents) async throws(FileProviderError) in
+                    guard contents.size == Self.size else { return }
+                    let last = try await contents.read(at: contents.size - 1, upTo: 1)
+                    #expect(last == Array("x".utf8))
+                    let items = catalog.withLock { try? $0?.read { try $0.allPending(limit: 10) } }
+                    seen.withLock { $0 += (items ?? []).map(\.sent) }
+                }
+            })
         catalog.withLock { $0 = test.catalog }
         test.engine.start()
         if !isNew {
@@ -78,20 +84,22 @@ import Trees
     func changedMeanwhile(isNew: Bool) async throws {
         let change = Mutex<(@Sendable () throws -> Void)?>(nil)
         let refusals = Mutex<[FileProviderError.Code]>([])
-        let test = try TestEngine(through: {
-            Peeking($0.base) { (contents) async throws(FileProviderError) in
-                guard contents.size == Self.size, let change = change.withLock({ $0.take() }) else { return }
-                let first = try await contents.read(at: 0, upTo: 1)
-                #expect(first == Array("x".utf8))
-                do { try change() } catch { Issue.record(error) }
-                do throws(FileProviderError) {
-                    _ = try await contents.read(at: contents.size - 1, upTo: 1)
-                } catch {
-                    refusals.withLock { $0.append(error.code) }
-                    throw error
+        let test = try TestEngine(
+            provider: Self.store,
+            through: {
+                Peeking($0.base) { (contents) async throws(FileProviderError) in
+                    guard contents.size == Self.size, let change = change.withLock({ $0.take() }) else { return }
+                    let first = try await contents.read(at: 0, upTo: 1)
+                    #expect(first == Array("x".utf8))
+                    do { try change() } catch { Issue.record(error) }
+                    do throws(FileProviderError) {
+                        _ = try await contents.read(at: contents.size - 1, upTo: 1)
+                    } catch {
+                        refusals.withLock { $0.append(error.code) }
+                        throw error
+                    }
                 }
-            }
-        })
+            })
         test.engine.start()
         if !isNew {
             try test.save("a", "before")
@@ -112,13 +120,17 @@ import Trees
     @Test("a provider that never reads the last byte leaves nothing under way")
     func unread() async throws {
         let isRefusing = Mutex(true)
-        let test = try TestEngine(through: {
-            Peeking($0.base) { (contents) async throws(FileProviderError) in
-                guard contents.size == Self.size, isRefusing.withLock({ exchange(&$0, with: false) }) else { return }
-                _ = try await contents.read(at: 0, upTo: 1)
-                throw FileProviderError(.insufficientQuota, "A test wanted it so.")
-            }
-        })
+        let test = try TestEngine(
+            provider: Self.store,
+            through: {
+                Peeking($0.base) { (contents) async throws(FileProviderError) in
+                    guard contents.size == Self.size, isRefusing.withLock({ exchange(&$0, with: false) }) else {
+                        return
+                    }
+                    _ = try await contents.read(at: 0, upTo: 1)
+                    throw FileProviderError(.insufficientQuota, "A test wanted it so.")
+                }
+            })
         test.engine.start()
         try test.save("a", text("x"))
         #expect(try await eventually { test.remote.read("a") == Array(text("x").utf8) })
@@ -130,12 +142,14 @@ import Trees
     func slowDisk() async throws {
         let catalog = Mutex<Catalog?>(nil)
         let seen = Mutex<[Int]>([])
-        let test = try TestEngine(through: {
-            Peeking($0.base) { _ in
-                let items = catalog.withLock { try? $0?.read { try $0.allPending(limit: 10) } }
-                seen.withLock { $0 += (items ?? []).map(\.sent.count) }
-            }
-        })
+        let test = try TestEngine(
+            provider: Self.store,
+            through: {
+                Peeking($0.base) { _ in
+                    let items = catalog.withLock { try? $0?.read { try $0.allPending(limit: 10) } }
+                    seen.withLock { $0 += (items ?? []).map(\.sent.count) }
+                }
+            })
         catalog.withLock { $0 = test.catalog }
         test.engine.uploads.prepareFirst()
         test.engine.start()
