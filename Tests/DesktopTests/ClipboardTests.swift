@@ -8,7 +8,7 @@ import Testing
 struct ClipboardTests {
     @Test("copy puts the document's URL on the clipboard, in the format of file managers, and downloads nothing")
     func copies() async throws {
-        try await withMount(.with { $0.limit = 60 }) { store in
+        try await withMount(.with { $0.limit = DesktopSession.limit + 30 }) { store in
             try Seeding(store).file("a letter.txt", "letter\n")
         } _: { mount in
             let output = try mount.run(
@@ -20,7 +20,7 @@ struct ClipboardTests {
                 export DISPLAY=":$(cat "$SCRATCH/display")"
                 "$HYDRANT" open --copy 'a letter.txt'
                 xclip -selection clipboard -o -t text/uri-list
-                """, limit: 40)
+                """, limit: DesktopSession.limit)
             #expect(output == "file://\(mount.mountPoint)/a%20letter.txt\r\n")
             #expect(try mount.status("a letter.txt").state == .placeholder)
         }

@@ -5,6 +5,10 @@ import MountHarness
 enum DesktopSession {
     static let pictures = 12
     static let texts = 12
+    /// For a program of a desktop to be done, seconds: many of them draw at once on two processors.
+    static let limit = 150.0
+    /// Calls a method on the bus; by itself `gdbus` waits 25 s, in which a program may not even have started.
+    static let call = "gdbus call --session --timeout \(Int(limit))"
 
     /// Pictures of a size that makes a thumbnail worth it, and texts with a word of their own each.
     private static func seed(_ store: String) throws {
@@ -44,7 +48,7 @@ enum DesktopSession {
             """
         try (refused + script).write(toFile: mount.sandbox.scratch + "/session.sh", atomically: true, encoding: .utf8)
         let start = "exec \(onScreen ? "xvfb-run -a " : "")dbus-run-session -- bash -eu \"$SCRATCH/session.sh\""
-        return try mount.run(settings + start, limit: 40)
+        return try mount.run(settings + start, limit: limit)
     }
 
     static func states(_ mount: MountedStore) throws -> Set<String> {
@@ -54,7 +58,7 @@ enum DesktopSession {
     static func atMount(_ body: @escaping @Sendable (MountedStore) throws -> Void) async throws {
         try await withMount(
             .with {
-                $0.limit = 60
+                $0.limit = limit + 30
                 $0.arguments = ["--read-ahead", "none"]
             }, seed: seed
         ) { mount in

@@ -31,7 +31,7 @@ struct IndexerTests {
                 """
                 uris=$(cd "$MOUNT"; for f in p*.svg; do printf "'file://%s/%s'," "$MOUNT" "$f"; done)
                 types=$(cd "$MOUNT"; for f in p*.svg; do printf "'image/svg+xml',"; done)
-                gdbus call --session --dest org.freedesktop.thumbnails.Thumbnailer1 \\
+                \(DesktopSession.call) --dest org.freedesktop.thumbnails.Thumbnailer1 \\
                     --object-path /org/freedesktop/thumbnails/Thumbnailer1 \\
                     --method org.freedesktop.thumbnails.Thumbnailer1.Queue "[${uris%,}]" "[${types%,}]" normal default "uint32 0" >/dev/null
                 hash=$(printf 'file://%s/p1.svg' "$MOUNT" | md5sum | cut -d' ' -f1)

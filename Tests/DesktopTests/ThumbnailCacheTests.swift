@@ -85,7 +85,7 @@ struct ThumbnailCacheTests {
                     grep -c "thumbnail::path: $XDG_CACHE_HOME/thumbnails/\(size)/" "$SCRATCH/said"
                     grep -c 'thumbnail::is-valid: TRUE' "$SCRATCH/said"
                     grep -c 'thumbnail::failed' "$SCRATCH/said" || true
-                    """, limit: 60)
+                    """, limit: DesktopSession.limit)
                 #expect(said == "\(Self.count)\n\(Self.count)\n0\n", "\(size): \(said)")
             }
         }
@@ -104,7 +104,7 @@ struct ThumbnailCacheTests {
             gdbus wait --session --activate org.freedesktop.thumbnails.Thumbnailer1
             uris=$(cd "$MOUNT"; for f in *; do printf "'file://%s/%s'," "$MOUNT" "$f"; done)
             types=$(cd "$MOUNT"; for f in *; do printf "'image/png',"; done)
-            gdbus call --session --dest org.freedesktop.thumbnails.Thumbnailer1 \
+            \#(DesktopSession.call) --dest org.freedesktop.thumbnails.Thumbnailer1 \
                 --object-path /org/freedesktop/thumbnails/Thumbnailer1 \
                 --method org.freedesktop.thumbnails.Thumbnailer1.Queue "[${uris%,}]" "[${types%,}]" "$FLAVOUR" default 0
             until grep -q member=Finished "$SCRATCH/signals"; do sleep 0.1; done
@@ -114,7 +114,7 @@ struct ThumbnailCacheTests {
                 """
                 export FLAVOUR=\(flavour) GIO_USE_VFS=local GSETTINGS_BACKEND=keyfile
                 cd /; exec dbus-run-session -- bash -eu "$SCRATCH/session.sh"
-                """, limit: 60)
+                """, limit: DesktopSession.limit)
             let ready = try mount.run(
                 "awk '/member=/ { ready = /member=Ready/ } ready && /file:/' \"$SCRATCH/signals\" | sort -u | wc -l")
             #expect(ready == "\(Self.count)\n")
