@@ -12,7 +12,7 @@ extension MountFrontend {
         change(request) { () throws(VolumeError) in
             try view.create(
                 Filename(bytes: name), in: NodeID(rawValue: parent), mode: mode, uid: context.uid,
-                gid: context.gid, mayDropFlags: Self.mayDropFlags(flags))
+                gid: context.gid, traits: OpenTraits(flags))
         } _: { [isCached] request, made in
             let (lookup, opened) = made
             let reply = FUSEOpenReply(opened, isCached: isCached)
@@ -28,15 +28,10 @@ extension MountFrontend {
         changeNow(request) { () throws(VolumeError) in
             try view.open(
                 NodeID(rawValue: node), flags: flags, killsPrivileges: killPrivileges,
-                mayDropFlags: Self.mayDropFlags(flags), thread: thread)
+                traits: OpenTraits(flags), thread: thread)
         } _: { [view, isCached] request, opened in
             if !request.reply(open: FUSEOpenReply(opened, isCached: isCached)) { view.close(opened.handle) }
         }
-    }
-
-    /// See ``Volume/open(_:flags:killsPrivileges:mayDropFlags:)``. (O_APPEND has no effect for a reader.)
-    private static func mayDropFlags(_ flags: Int32) -> Bool {
-        flags & FUSEFileFlags.direct != 0 || (flags & O_APPEND != 0 && flags & O_ACCMODE != O_RDONLY)
     }
 
     package func read(_ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int) {
@@ -107,4 +102,14 @@ private final class ReadBuffer {
 
     init(size: Int) { memory = .allocate(byteCount: size, alignment: 16) }
     deinit { memory.deallocate() }
+}
+
+extension OpenTraits {
+    /// Of open(2)'s flags at the volume's own mount. (O_APPEND has no effect for a reader.)
+    fileprivate init(_ flags: Int32) {
+        self = []
+        let access = flags & O_ACCMODE
+        if flags & FUSEFileFlags.direct != 0 || (flags & O_APPEND != 0 && access != O_RDONLY) { insert(.mayDropFlags) }
+        if access == O_WRONLY { insert(.showsChanges) }
+    }
 }

@@ -53,10 +53,10 @@ package protocol MountView: AnyObject, Sendable {
     // MARK: Files and folders
 
     func create(
-        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32, mayDropFlags: Bool
+        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32, traits: OpenTraits
     ) throws(VolumeError) -> Outcome<(Lookup, Opened)>
     func open(
-        _ id: NodeID, flags: Int32, killsPrivileges: Bool, mayDropFlags: Bool, thread: Int32?
+        _ id: NodeID, flags: Int32, killsPrivileges: Bool, traits: OpenTraits, thread: Int32?
     ) throws(VolumeError) -> Opened
     /// Bytes of the file were changed through a handle.
     func wasWritten(_ id: NodeID)

@@ -102,13 +102,35 @@ extension Node {
         var writers = 0
         /// The mark says `.modified`.
         var isMarkedModified = false
+        /// Not every change shows to the kernel: one of the writers is not ``OpenTraits/showsChanges``.
+        var changesUnseen = false
+        /// What the kernel was given to keep since the mark was set; it gives that up by itself at any write.
+        var shown: ShownTimes?
+        /// The row has something else than `shown`, by no write.
+        var isShownOutdated = false
         /// What programs' writes (through us) made of size and date, until it is recorded.
         var unrecorded: Unrecorded?
+
+        /// The times of a new document that has no byte so far: those of its creation, not of the local file's.
+        func untouched(_ now: BackingStamp) -> ShownTimes? {
+            stamp == .none && now.size == 0 && shown?.size == 0 ? shown : nil
+        }
 
         struct Unrecorded: Equatable {
             var size: Int64
             var modified: FileTime
+            /// Of the last write.
+            var changed: FileTime
         }
+    }
+
+    /// What a writer changes of the attributes.
+    struct ShownTimes: Equatable {
+        var size: Int64
+        var modified: FileTime
+        var changed: FileTime
+
+        init(_ record: InodeRecord) { (size, modified, changed) = (record.size, record.modified, record.changed) }
     }
 }
 
@@ -137,6 +159,11 @@ extension Node.State {
     var isPassedThrough: Bool { if case .passthrough = open?.mode { true } else { false } }
     var isMarked: Bool { open?.writing != nil }
     var writers: Int { open?.writing?.writers ?? 0 }
+    /// Size and times may change without a request that makes the kernel give up what it keeps of them.
+    var mayChangeUnseen: Bool {
+        guard let open, let writing = open.writing else { return false }
+        return writing.writers == 0 || writing.changesUnseen || open.mayBeMapped || isPrivileged
+    }
 
     /// What is wrong with it once the lock is given back.
     var problem: String? {

@@ -8,7 +8,8 @@ package import Trees
 /// What stat(2) shows of a node.
 package struct NodeAttributes: Sendable {
     package var record: InodeRecord
-    /// Whether the kernel may keep the attributes until it is told otherwise; not while a program writes past us.
+    /// Whether the kernel may keep the attributes until it is told otherwise, or a program writes; not while a program may
+    /// write through a mapping.
     package var isStable: Bool
     /// The room that a large local file takes on the disk, which may be less than its size (holes).
     package var allocated: Int64?
@@ -96,7 +97,7 @@ extension Volume {
             if let content = state.content, let writing = state.open?.writing {
                 if state.isPassedThrough, let now = BackingStamp(try? content.status()) {
                     record.size = now.size
-                    if now != writing.stamp {
+                    if now != writing.stamp, writing.untouched(now) == nil {
                         if state.isPrivileged { record.mode &= ~0o6000 }
                         record.modified = now.modified
                         record.changed = max(record.changed, now.changed)
@@ -104,11 +105,18 @@ extension Volume {
                 } else if let unrecorded = writing.unrecorded {
                     record.size = unrecorded.size
                     record.modified = unrecorded.modified
-                    record.changed = max(record.changed, unrecorded.modified)
+                    record.changed = max(record.changed, unrecorded.changed)
                 }
             }
-            var attributes = NodeAttributes(record: record, isStable: !state.isMarked && !isBehind)
-            if attributes.isStable { state.isKnownToKernel = true }
+            var attributes = NodeAttributes(record: record, isStable: !isBehind && !state.mayChangeUnseen)
+            if attributes.isStable {
+                if state.isMarked {
+                    state.open?.writing?.shown = Node.ShownTimes(record)
+                    state.open?.writing?.isShownOutdated = false
+                } else {
+                    state.isKnownToKernel = true
+                }
+            }
             if record.extents == nil, record.size >= Self.leastMeasured {
                 attributes.allocated = (state.content.flatMap { try? $0.status() } ?? mount.store.status(id))?.blocks
             }

@@ -107,39 +107,51 @@ extension Volume {
     ) throws -> Bool {
         guard let content = state.content, let writing = state.open?.writing else { return false }
         try dateFile(state)
-        let now = BackingStamp(try content.status()) ?? BackingStamp.none
+        var now = BackingStamp(try content.status()) ?? BackingStamp.none
         let size: Int64
         let modified: FileTime
+        let changed: FileTime
         var killsPrivileges = false
         let isPassedThrough = state.isPassedThrough
         if isPassedThrough {
             guard now != writing.stamp else { return false }
-            (size, modified) = (now.size, now.modified)
+            if let created = writing.untouched(now) {
+                try content.setModified(created.modified.nanoseconds)
+                now = BackingStamp(try content.status()) ?? BackingStamp.none
+                (size, modified, changed) = (now.size, created.modified, created.changed)
+            } else {
+                (size, modified, changed) = (now.size, now.modified, now.changed)
+            }
             // Nobody knows which program wrote past us; it is safer to take them away.
             killsPrivileges = state.isPrivileged
         } else {
             guard let unrecorded = writing.unrecorded else { return false }
-            (size, modified) = (unrecorded.size, unrecorded.modified)
+            (size, modified, changed) = (unrecorded.size, unrecorded.modified, unrecorded.changed)
         }
         let written = Written(
-            inode: node.inode, generation: state.generation, size: size, modified: modified, stamp: now,
-            isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges)
+            inode: node.inode, generation: state.generation, size: size, modified: modified, changed: changed,
+            stamp: now, isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges)
         let (isRecorded, extents) = (content.isRecorded, content.present)
-        let stamp = try catalog.write { writer in
+        let (row, stamp) = try catalog.write { writer in
             // (A download is recorded a while later, and for this generation only: not for a copy that was split off
             // it.)
             if try !isRecorded || writer.inodeIfPresent(written.inode)?.extents != nil {
                 try writer.recordExtents(written.inode, generation: written.generation, extents: extents)
             }
-            let (stamp, isRelabelled) = try record(written, content, isPassedThrough: isPassedThrough, writer)
+            let (row, stamp, isRelabelled) = try record(written, content, isPassedThrough: isPassedThrough, writer)
             try besides(writer, isRelabelled)
-            return stamp
+            return (row, stamp)
         }
         if !isRecorded { mount.extentsGrew() }
         content.noteRecorded(extents)
         if killsPrivileges { (state.isSetID, state.hasCapabilities) = (false, false) }
         state.open?.writing?.stamp = stamp
         state.open?.writing?.unrecorded = nil
+        let times = Node.ShownTimes(row)
+        // (Of another size the kernel knows: that was a write.)
+        if killsPrivileges || writing.shown.map({ $0.size == times.size && $0 != times }) ?? false {
+            state.open?.writing?.isShownOutdated = true
+        }
         return true
     }
 
@@ -161,7 +173,6 @@ extension Volume {
         }
         if handle.isWritable { splits.published() }
         end.rescue?.cancel()
-        // (Attributes given out while it was written were not for keeping.)
         if end.isStale { kernel.invalidateAttributes(of: node.id) }
         if end.hasPages { kernel.invalidateContents(of: node.id) }
         let inode = node.inode
@@ -181,7 +192,7 @@ extension Volume {
         var rescue: Task<Void, Never>?
         var isWriterDone = false
         var isMapped = false
-        /// The kernel has attributes from before the write.
+        /// The kernel has attributes that are not those of the row.
         var isStale = false
         /// The kernel may have pages of bytes that were written past it.
         var hasPages = false
@@ -213,6 +224,8 @@ extension Volume {
             end.rescue = open.rescue
         }
         guard let writing = open.writing, writing.writers == 0 else { return end }
+        let isKnown = state.isKnownToKernel || writing.shown != nil
+        let isUnseen = recorded == nil || writing.changesUnseen || writing.isShownOutdated || open.mayBeMapped
         if recorded == nil {
             open.writing = nil
             // (The watch for changes through a mapping finds these.)
@@ -236,7 +249,7 @@ extension Volume {
             return end
         }
         end.isWriterDone = true
-        (end.isStale, state.isKnownToKernel) = (state.isKnownToKernel, false)
+        (end.isStale, state.isKnownToKernel) = (isKnown && isUnseen, isKnown && !isUnseen)
         return end
     }
 

@@ -192,8 +192,9 @@ extension Volume {
             if isOurs { content.noteRecorded(extents) }
             mount.extentsGrew()
         }
+        let now = FileTime.now
         state.open?.writing?.unrecorded = Node.Writing.Unrecorded(
-            size: try size ?? content.status().size, modified: .now)
+            size: try size ?? content.status().size, modified: now, changed: now)
     }
 
     private func markModified(
@@ -232,7 +233,8 @@ extension Volume {
         content.noteRecorded(after.present)
         if !grows { try content.truncate(to: size) }
         state.open?.writing?.isMarkedModified = isWhole
-        state.open?.writing?.unrecorded = Node.Writing.Unrecorded(size: size, modified: record.modified)
+        state.open?.writing?.unrecorded = Node.Writing.Unrecorded(
+            size: size, modified: record.modified, changed: record.changed)
     }
 
     /// chmod(2), chown(2), utimensat(2), truncate(2), in one.

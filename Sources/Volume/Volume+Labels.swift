@@ -15,6 +15,7 @@ extension Volume {
         var generation: Int64
         var size: Int64
         var modified: FileTime
+        var changed: FileTime
         var stamp: BackingStamp
         var isMarkedModified: Bool
         var killsPrivileges = false
@@ -22,27 +23,29 @@ extension Volume {
         var mark: WritingMark { isMarkedModified ? .modified : .maybeModified(stamp) }
     }
 
-    /// Records a writer's changes, and labels the bytes. Returns the stamp of the file as it was recorded, and whether
-    /// it has another label, which the disk may not have yet.
+    /// Records a writer's changes, and labels the bytes. Returns the row, the stamp of the file as it was recorded, and
+    /// whether it has another label, which the disk may not have yet.
     func record(
         _ written: Written, _ content: ContentFile, isPassedThrough: Bool, _ writer: Catalog.Writer
-    ) throws -> (stamp: BackingStamp, isRelabelled: Bool) {
+    ) throws -> (row: InodeRecord, stamp: BackingStamp, isRelabelled: Bool) {
         var written = written
         func write() throws -> InodeRecord {
             try writer.recordWritten(
                 written.inode, generation: written.generation, size: written.size, modified: written.modified,
-                mark: written.mark, settle: nil, killsPrivileges: written.killsPrivileges)
+                changed: written.changed, mark: written.mark, settle: nil, killsPrivileges: written.killsPrivileges)
         }
-        guard try mount.labels.update(try write(), in: writer) else { return (written.stamp, false) }
+        var row = try write()
+        guard try mount.labels.update(row, in: writer) else { return (row, written.stamp, false) }
         written.stamp = BackingStamp(try content.status()) ?? .none
         // Bytes that were written past us while the label was written are recorded as well: the new stamp hides them.
         if isPassedThrough, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
             (written.size, written.modified) = (written.stamp.size, written.stamp.modified)
-            _ = try write()
+            written.changed = written.stamp.changed
+            row = try write()
         } else if !written.isMarkedModified {
             try writer.remark(written.inode, written.mark)
         }
-        return (written.stamp, true)
+        return (row, written.stamp, true)
     }
 
     /// Labels a document anew: it has another name, date or mode, or its bytes changed without a writer.

@@ -18,6 +18,20 @@ package enum OpenedAs: Sendable, Equatable {
     case direct(backing: Int32)
 }
 
+/// What a program's open means for the kernel.
+package struct OpenTraits: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The file is open with flags that change how it is read and written, and that may be taken away later (fcntl(2):
+    /// O_APPEND, O_DIRECT). A passthrough handle would keep them: the kernel opens the local file with the same flags, and
+    /// does not pass the change on.
+    package static let mayDropFlags = OpenTraits(rawValue: 1)
+    /// The volume's own mount is told of every change through this handle, and gives up what it keeps of size and times: a
+    /// program of that mount, not a scope's, opened it for writing only (what may be read may be mapped, mmap(2)).
+    package static let showsChanges = OpenTraits(rawValue: 2)
+}
+
 package struct Opened: Sendable {
     package var handle: HandleID
     package var mode: OpenedAs
@@ -28,13 +42,9 @@ package struct Opened: Sendable {
 extension Volume {
     /// open(2) without O_CREAT. An open for writing leaves a durable dirty mark before it returns.
     ///
-    /// - Parameters:
-    ///   - killsPrivileges: an open that truncates takes setuid and the like away (open(2), O_TRUNC).
-    ///   - mayDropFlags: the file is open with flags that change how it is read and written, and that may be taken away
-    ///     later (fcntl(2): O_APPEND, O_DIRECT). A passthrough handle would keep them: the kernel opens the local file
-    ///     with the same flags, and does not pass the change on.
+    /// - Parameter killsPrivileges: an open that truncates takes setuid and the like away (open(2), O_TRUNC).
     package func open(
-        _ id: NodeID, flags: Int32, killsPrivileges: Bool = false, mayDropFlags: Bool = false, thread: Int32? = nil
+        _ id: NodeID, flags: Int32, killsPrivileges: Bool = false, traits: OpenTraits = [], thread: Int32? = nil
     ) throws(VolumeError) -> Opened {
         try refuseSignedOut()
         let node = try node(id)
@@ -44,7 +54,7 @@ extension Volume {
         // The writer's mark, and what the writer syncs, must come after the download's record.
         if writes { engine.recordDownload(of: node.inode) }
         return try sparingly { () throws(VolumeError) in
-            try open(node, truncates, reads, writes, killsPrivileges, mayDropFlags, thread)
+            try open(node, truncates, reads, writes, killsPrivileges, traits, thread)
         }
     }
 
@@ -58,7 +68,7 @@ extension Volume {
     }
 
     private func open(
-        _ node: Node, _ truncates: Bool, _ reads: Bool, _ writes: Bool, _ killsPrivileges: Bool, _ mayDropFlags: Bool,
+        _ node: Node, _ truncates: Bool, _ reads: Bool, _ writes: Bool, _ killsPrivileges: Bool, _ traits: OpenTraits,
         _ thread: Int32?
     ) throws(VolumeError) -> Opened {
         // Counted first, so that an eviction either sees this open or is over before it.
@@ -71,8 +81,7 @@ extension Volume {
                     if truncates {
                         try cut(node, &state, entry.content, to: 0, killsPrivileges: killsPrivileges)
                     }
-                    return enter(
-                        &state, isPassable: entry.isPassable, writes: writes, mayDropFlags: mayDropFlags)
+                    return enter(&state, isPassable: entry.isPassable, writes: writes, traits)
                 } catch {
                     notOpened(node, &state)
                     throw error
@@ -89,16 +98,16 @@ extension Volume {
 
     /// open(2) with O_CREAT of a name that is free.
     package func create(
-        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32, mayDropFlags: Bool = false
+        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32, traits: OpenTraits = []
     ) throws(VolumeError) -> Outcome<(Lookup, Opened)> {
         let parent = try checkedParent(folder, name)
         try refuseTrash(name, in: parent)
         let file = NewFile(kind: .document, mode: mode & 0o7777, uid: uid, gid: gid)
-        return try sparingly { () throws(VolumeError) in try create(file, named: name, in: parent, mayDropFlags) }
+        return try sparingly { () throws(VolumeError) in try create(file, named: name, in: parent, traits) }
     }
 
     private func create(
-        _ file: NewFile, named name: Filename, in parent: Node, _ mayDropFlags: Bool
+        _ file: NewFile, named name: Filename, in parent: Node, _ traits: OpenTraits
     ) throws(VolumeError) -> Outcome<(Lookup, Opened)> {
         try answer {
             let isExcluded = try isSidecar(name, in: parent.inode)
@@ -113,7 +122,7 @@ extension Volume {
             // The document is not uploaded before its writer has closed it: its item is not ready.
             table.opened(node)
             let openMode: OpenedAs
-            do { openMode = try beginNew(node, record, mayDropFlags) } catch {
+            do { openMode = try beginNew(node, record, traits) } catch {
                 // There is no room for its file, or no folder to put it in: the document is taken back.
                 if let record = try? catalog.write({ try $0.unlink(name, in: parent.inode, settle: 0) }) {
                     lostName(record)
@@ -127,10 +136,8 @@ extension Volume {
         }
     }
 
-    private func beginNew(_ node: Node, _ record: InodeRecord, _ mayDropFlags: Bool) throws -> OpenedAs {
+    private func beginNew(_ node: Node, _ record: InodeRecord, _ traits: OpenTraits) throws -> OpenedAs {
         try node.withLock { state in
-            // The answer has the attributes of an empty file: the kernel gives them up by itself at any change that
-            // makes the file longer.
             state.isKnownToKernel = false
             let content = try mount.store.open(
                 GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil,
@@ -140,9 +147,11 @@ extension Volume {
             var open = state.open ?? Node.Open(content: content)
             var writing = open.writing ?? Node.Writing(stamp: .none)
             (writing.stamp, writing.isMarkedModified) = (.none, true)
+            // (The answer's attributes, of an empty file.)
+            writing.shown = Node.ShownTimes(record)
             open.writing = writing
             state.open = open
-            return enter(&state, isPassable: true, writes: true, mayDropFlags: mayDropFlags)
+            return enter(&state, isPassable: true, writes: true, traits)
         }
     }
 
@@ -285,7 +294,7 @@ extension Volume {
     /// Cached or passthrough, as it is open already; otherwise passthrough when all bytes are here and it pays. If a
     /// write may have to take something away (setuid), we must see the write, so it is cached.
     private func enter(
-        _ state: inout Node.State, isPassable: Bool, writes: Bool, mayDropFlags: Bool
+        _ state: inout Node.State, isPassable: Bool, writes: Bool, _ traits: OpenTraits
     ) -> OpenedAs {
         let isFirst = state.open?.handles == 0
         if isFirst, isPassable, !state.isPrivileged, let content = state.content,
@@ -296,10 +305,11 @@ extension Volume {
         state.open?.handles += 1
         if writes {
             state.open?.writing?.writers += 1
+            if !traits.contains(.showsChanges) { state.open?.writing?.changesUnseen = true }
             state.wasWritten = true
         }
         guard case .passthrough(let id, _) = state.open?.mode else { return .cached }
-        guard mayDropFlags else { return .passthrough(backing: id) }
+        guard traits.contains(.mayDropFlags) else { return .passthrough(backing: id) }
         state.open?.mode = .passthrough(backing: id, wasDirect: true)
         return .direct(backing: id)
     }

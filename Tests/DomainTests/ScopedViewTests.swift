@@ -14,7 +14,7 @@ import Volume
 @Suite("The contents of a scoped folder") struct ScopedViewTests {
     private func create(_ view: ScopedView) throws -> Outcome<(Lookup, Opened)> {
         try view.create(
-            "doc.txt", in: .root, mode: 0o644, uid: geteuid(), gid: getegid(), mayDropFlags: false)
+            "doc.txt", in: .root, mode: 0o644, uid: geteuid(), gid: getegid(), traits: [])
     }
 
     /// A program here has put the document aside, and is about to make another one.

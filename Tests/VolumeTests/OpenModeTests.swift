@@ -75,12 +75,12 @@ import Volume
         try test.remote.put("a", "text")
         _ = try await test.contents("a")
         let node = try await test.lookUp("a").node
-        let first = try test.volume.open(node, flags: O_RDWR | O_APPEND, mayDropFlags: true)
+        let first = try test.volume.open(node, flags: O_RDWR | O_APPEND, traits: .mayDropFlags)
         guard case .direct(let id) = first.mode else { Issue.record("\(first.mode)"); return }
         // Others are passed through as ever, on the same backing file, and see what is written.
         let second = try await test.open("a", O_RDWR)
         #expect(backing(second) == id)
-        let third = try test.volume.open(node, flags: O_RDWR | O_APPEND, mayDropFlags: true)
+        let third = try test.volume.open(node, flags: O_RDWR | O_APPEND, traits: .mayDropFlags)
         #expect(third.mode == .direct(backing: id))
         try test.write(first.handle, "WO", at: 0)
         #expect(try await test.read(second.handle) == Array("WOxt".utf8))
@@ -95,7 +95,7 @@ import Volume
         #expect(try await test.contents("a") == "WOxt")
         #expect(try test.pendingNames() == ["a"])
         let (_, made) = try await test.answer {
-            try test.volume.create("new", in: .root, mode: 0o644, uid: 1_000, gid: 1_000, mayDropFlags: true)
+            try test.volume.create("new", in: .root, mode: 0o644, uid: 1_000, gid: 1_000, traits: .mayDropFlags)
         }
         guard case .direct = made.mode else { Issue.record("\(made.mode)"); return }
         try test.close(made.handle)
@@ -106,7 +106,7 @@ import Volume
         try test.remote.put("a", "text")
         let placeholder = try await test.open("a")
         let node = try await test.lookUp("a").node
-        #expect(try test.volume.open(node, flags: O_WRONLY | O_APPEND, mayDropFlags: true).mode == .cached)
+        #expect(try test.volume.open(node, flags: O_WRONLY | O_APPEND, traits: .mayDropFlags).mode == .cached)
         test.volume.close(placeholder.handle)
     }
 

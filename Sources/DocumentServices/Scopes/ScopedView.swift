@@ -337,7 +337,7 @@ final class ScopedView: MountView {
     // MARK: Files
 
     func create(
-        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32, mayDropFlags: Bool
+        _ name: Filename, in folder: NodeID, mode: UInt32, uid: UInt32, gid: UInt32, traits: OpenTraits
     ) throws(VolumeError) -> Outcome<(Lookup, Opened)> {
         try scope.resolving { () throws(VolumeError) in
             let isItem = isOwn(name, in: folder)
@@ -390,7 +390,7 @@ final class ScopedView: MountView {
     }
 
     func open(
-        _ id: NodeID, flags: Int32, killsPrivileges: Bool, mayDropFlags: Bool, thread: Int32?
+        _ id: NodeID, flags: Int32, killsPrivileges: Bool, traits: OpenTraits, thread: Int32?
     ) throws(VolumeError) -> Opened {
         let opened = try volume.open(id, flags: flags, killsPrivileges: killsPrivileges, thread: thread)
         if flags & O_TRUNC != 0 { changed(id, contents: true) }

@@ -38,6 +38,7 @@ extension TreeStore {
     /// The bytes have changed to this state. Makes the change pending; when this returns the change cannot be lost.
     ///
     /// - Parameters:
+    ///   - changed: when the last of the bytes came; nil: now. The ctime never goes back.
     ///   - mark: the new dirty mark; nil when the last writer is done.
     ///   - settle: seconds from now until the change may be sent; nil: not before the last writer is done.
     ///   - generation: the generation that was written; nil: the current one.
@@ -45,8 +46,8 @@ extension TreeStore {
     /// - Throws: ``CatalogError/Code/replaced`` when the bytes are another generation by now.
     @discardableResult
     package func recordWritten(
-        _ id: InodeID, generation: Int64? = nil, size: Int64, modified: FileTime, mark: WritingMark?, settle: Double?,
-        killsPrivileges: Bool = false
+        _ id: InodeID, generation: Int64? = nil, size: Int64, modified: FileTime, changed: FileTime? = nil,
+        mark: WritingMark?, settle: Double?, killsPrivileges: Bool = false
     ) throws -> InodeRecord {
         var inode = try inode(id)
         guard inode.generation == generation ?? inode.generation else {
@@ -58,7 +59,7 @@ extension TreeStore {
         if try !isNotedSynced(id, size: size, modified: modified.nanoseconds) { try outdateSynced(id) }
         inode.size = size
         inode.modified = modified
-        inode.changed = now
+        inode.changed = changed.map { max(inode.changed, $0) } ?? now
         inode.writing = mark
         try update(inode)
         try bumpContent(of: id, readyAt: settle.map(now.adding(seconds:)) ?? .farFuture)
