@@ -16,7 +16,7 @@ package enum ConflictName {
         var parts = tm()
         localtime_r(&moment, &parts)
         let date = String(format: "%04d-%02d-%02d", parts.tm_year + 1_900, parts.tm_mon + 1, parts.tm_mday)
-        let suffix = Array(" (conflicted copy, \(host), \(date)\(number > 1 ? " \(number)" : ""))".utf8)
+        let suffix = Array(" (conflicted copy, \(Machine.host), \(date)\(number > 1 ? " \(number)" : ""))".utf8)
         var (stem, ending) = (name[...], name[name.endIndex...])
         if let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > 0, name.count - dot <= longestEnding {
             (stem, ending) = (name[..<dot], name[dot...])
@@ -29,11 +29,4 @@ package enum ConflictName {
         }
         return kept + suffix + ending
     }
-
-    private static let host: String = {
-        var name = [CChar](repeating: 0, count: 256)
-        gethostname(&name, 255)
-        let bytes = name.prefix { $0 != 0 && $0 != CChar(bitPattern: UInt8(ascii: "/")) }
-        return String(decoding: bytes.prefix(64).map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }()
 }

@@ -20,9 +20,9 @@ extension VolumeObserving {
 /// Times that govern the engine, in seconds.
 package struct SyncTimes: Sendable, Codable {
     /// From the last writable close to the upload.
-    package var settle: Double = 1
+    package var settle: Double = 0.5
     /// From an fsync without a further change to the upload: an editor that syncs has saved.
-    package var settleAfterSync: Double = 1
+    package var settleAfterSync: Double = 0.5
     /// A download fails when no byte comes for this long.
     package var readTimeout: Double = 30
     /// The longest that a program waits for a range of a document, while bytes come, and for a folder's first listing.

@@ -24,13 +24,12 @@ struct DocumentationTests {
         var found: [Declaration] = []
         var around: [Declaration] = []
         var previous = ""
+        let pattern =
+            /^(public )?(?:(?:static|final|mutating|nonisolated|indirect) )*(func|var|let|init|struct|enum|protocol|class|actor|subscript|case|typealias|extension)\b ?([\w<]*)/
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             let trimmed = line.drop { $0 == " " }
             let indentation = line.count - trimmed.count
-            if let match = trimmed.firstMatch(
-                of:
-                    /^(public )?(?:(?:static|final|mutating|nonisolated|indirect) )*(func|var|let|init|struct|enum|protocol|class|actor|subscript|case|typealias|extension)\b ?([\w<]*)/
-            ) {
+            if let match = trimmed.firstMatch(of: pattern) {
                 around.removeAll { $0.indentation >= indentation }
                 let outer = around.last { $0.indentation == indentation - 4 }
                 let isMember = outer.map {

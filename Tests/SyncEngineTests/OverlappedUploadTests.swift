@@ -41,7 +41,9 @@ import Trees
     private static var store: FaultInjectingProvider<InMemoryProvider> {
         FaultInjectingProvider(InMemoryProvider(pieceSize: 4 << 20))
     }
-    private func text(_ letter: String) -> String { String(repeating: letter, count: Self.size) }
+    private func text(_ letter: Character) -> String {
+        String(decoding: [UInt8](repeating: letter.asciiValue!, count: Int(Self.size)), as: UTF8.self)
+    }
 
     /// Saves it while nothing is sent, until its time stamps show the next change.
     private func save(_ test: TestEngine, _ isNew: Bool) async throws {

@@ -9,7 +9,7 @@ import WebDAVHarness
 import WebDAVProvider
 
 /// The rules of the suite, against real servers.
-@Suite("WebDAV: conformance", .serialized, .timeLimit(.minutes(10)))
+@Suite("WebDAV: conformance", .timeLimit(.minutes(10)))
 struct ConformanceTests {
     /// WsgiDAV replaces in two steps and keeps no conditions on what is replaced: of several clients in the same moment
     /// more than one, or none, may be told that it was the first. Nextcloud looks at conditions before the bytes come.

@@ -195,22 +195,4 @@ struct NextcloudTests {
             #expect(try Seeding(server.root).names() == [])
         }
     }
-
-    @Test("a large document's bytes from Apache are used only if they are its beginning", arguments: [true, false])
-    func partial(isRight: Bool) async throws {
-        try await withServer(.apache) { server in
-            let provider = try server.provider()
-            _ = try await provider.probe.traits()
-            let bytes = noise(3 << 20)
-            let checksum = try await ContentChecksum.of(BytesSource(bytes), "big")
-            let name = Leftover.uploadName(for: "/dav/big \(checksum) \(bytes.count)")
-            try Seeding(server.root).file(
-                name.string, Array(isRight ? bytes[..<(1 << 20)] : noise(1 << 20, seed: 9)[...]))
-            let item = try await provider.createItem(Self.template("big"), contents: BytesSource(bytes))
-            #expect(item.size == Int64(bytes.count))
-            #expect(try Seeding(server.root).read("big") == bytes)
-            #expect(try Seeding(server.root).names() == ["big"])
-            await provider.invalidate()
-        }
-    }
 }

@@ -4,12 +4,14 @@ import HTTPTransport
 import Hashing
 import Logging
 import NIOCore
+import Surroundings
 
 /// A large document on its way to a server that keeps the part that has arrived: Apache writes a PUT with a
 /// Content-Range into the document as the bytes arrive (mod_dav; RFC 9110, 14.5, leaves it to the server).
 struct PartialUpload {
     let upload: Upload
-    /// The same for the same contents at the same place, so that another attempt finds the part that has arrived.
+    /// The same for the same document from the same machine, so that another attempt finds the part that has arrived;
+    /// another for another client, which may send another document to the same place.
     let stage: HTTPLocation
     /// In bytes; a smaller document is quickly sent again.
     static let smallest: Int64 = 1 << 20
@@ -17,9 +19,21 @@ struct PartialUpload {
 
     init(_ upload: Upload) async throws(FileProviderError) {
         self.upload = upload
-        let checksum = try await ContentChecksum.of(upload.contents, upload.place.name)
-        let name = Leftover.uploadName(for: "\(upload.location.path) \(checksum) \(upload.contents.size)")
-        stage = upload.folder.appending(name.bytes)
+        // The beginning only: what follows is sent while it is copied and hashed here, and the last byte comes late.
+        let beginning = try await upload.contents.readLocally(at: 0, upTo: Self.beginning)
+        stage = upload.folder.appending(
+            Self.name(upload.location, upload.contents.size, upload.modified, beginning).bytes)
+    }
+
+    /// In bytes.
+    static let beginning = 64 << 10
+
+    static func name(_ location: HTTPLocation, _ size: Int64, _ modified: FileTime, _ beginning: [UInt8]) -> Filename {
+        Leftover.uploadName(
+            for: """
+                \(location.path) \(size) \(modified.seconds).\(modified.subsecond) \
+                \(SHA256.hash(data: beginning).hexadecimal) \(Machine.user)
+                """)
     }
 
     /// - Returns: the server's status.
@@ -32,7 +46,14 @@ struct PartialUpload {
         if offset > 0 {
             upload.provider.logger.debug(
                 "an upload goes on", metadata: ["item": "\(upload.place.name)", "offset": "\(offset)"])
+            let status = try await send(from: offset)
+            // Apache removes the part of a request that was broken off as soon as it has noticed.
+            if status != 404, status != 412 { return status }
         }
+        return try await send(from: 0)
+    }
+
+    private func send(from offset: Int64) async throws(FileProviderError) -> Int {
         // If the part has gone since, only the end of the document would be written.
         let condition = offset > 0 ? [("If-Match", "*")] : []
         let range = "bytes \(offset)-\(contents.size - 1)/\(contents.size)"

@@ -187,8 +187,10 @@ struct Upload {
             await provider.remove(stage)
             return moved
         } catch {
-            // The part that has arrived need not be sent again. (A listing a day later deletes it.)
-            if partial == nil { await provider.remove(stage) }
+            // The part that has arrived need not be sent again (a listing a day later deletes it), unless the document has
+            // changed meanwhile: the source says so, and the upload itself has not been given up.
+            let isOutdated = error.code == .cancelled && !Task.isCancelled
+            if partial == nil || isOutdated { await provider.remove(stage) }
             throw error
         }
     }
