@@ -62,7 +62,9 @@ struct StatusTests {
         }
     }
 
-    @Test("a file that is written and asked for again and again is never shown with old times", arguments: [MountOptions(), .cached])
+    @Test(
+        "a file that is written and asked for again and again is never shown with old times",
+        arguments: [MountOptions(), .cached])
     func manyWriters(_ options: MountOptions) async throws {
         try await withMount(options) { mount in
             let shown = try mount.python(

@@ -21,9 +21,9 @@ import Trees
     }
 
     /// A new document that a program opened for writing only.
-    private static func created(_ test: TestVolume, _ traits: OpenTraits = .showsChanges) async throws -> (Lookup, Opened) {
+    private static func created(_ test: TestVolume) async throws -> (Lookup, Opened) {
         try await test.answer {
-            try test.volume.create("a", in: .root, mode: 0o644, uid: 1_000, gid: 1_000, traits: traits)
+            try test.volume.create("a", in: .root, mode: 0o644, uid: 1_000, gid: 1_000, traits: .showsChanges)
         }
     }
 
