@@ -10,8 +10,9 @@ package enum Machine {
         return String(decoding: bytes.prefix(64).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }()
 
-    /// The same after a restart: machine-id(5), where there is one, the host's name, and the user.
-    package static let user: String = {
+    /// Machine and user, the same after a restart: machine-id(5), where there is one, the host's name, and the user's
+    /// number.
+    package static let identity: String = {
         let machine = SystemFile.read("/etc/machine-id", most: 64) ?? []
         return "\(machine.hexadecimal) \(host) \(geteuid())"
     }()

@@ -106,15 +106,14 @@ extension Node {
         var changesUnseen = false
         /// What the kernel was given to keep since the mark was set; it gives that up by itself at any write.
         var shown: ShownTimes?
-        /// The row has something else than `shown`, by no write.
+        /// The kernel may keep something that the row does not have any more, and no write makes it ask again. Stays set:
+        /// the attributes may have been asked for by another mount.
         var isShownOutdated = false
         /// What programs' writes (through us) made of size and date, until it is recorded.
         var unrecorded: Unrecorded?
 
-        /// The times of a new document that has no byte so far: those of its creation, not of the local file's.
-        func untouched(_ now: BackingStamp) -> ShownTimes? {
-            stamp == .none && now.size == 0 && shown?.size == 0 ? shown : nil
-        }
+        /// A new document that has no byte so far: its times are those of the row, not of the local file.
+        func isUntouched(_ now: BackingStamp) -> Bool { stamp == .none && now.size == 0 }
 
         struct Unrecorded: Equatable {
             var size: Int64

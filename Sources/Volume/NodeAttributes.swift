@@ -97,7 +97,7 @@ extension Volume {
             if let content = state.content, let writing = state.open?.writing {
                 if state.isPassedThrough, let now = BackingStamp(try? content.status()) {
                     record.size = now.size
-                    if now != writing.stamp, writing.untouched(now) == nil {
+                    if now != writing.stamp, !writing.isUntouched(now) {
                         if state.isPrivileged { record.mode &= ~0o6000 }
                         record.modified = now.modified
                         record.changed = max(record.changed, now.changed)
@@ -110,9 +110,13 @@ extension Volume {
             }
             var attributes = NodeAttributes(record: record, isStable: !isBehind && !state.mayChangeUnseen)
             if attributes.isStable {
-                if state.isMarked {
-                    state.open?.writing?.shown = Node.ShownTimes(record)
-                    state.open?.writing?.isShownOutdated = false
+                if let writing = state.open?.writing {
+                    let shown = Node.ShownTimes(record)
+                    // Of the ctime alone a label may be the cause, and the kernel may not be the one that asks.
+                    if let before = writing.shown, before != shown, before.modified == shown.modified {
+                        state.open?.writing?.isShownOutdated = true
+                    }
+                    state.open?.writing?.shown = shown
                 } else {
                     state.isKnownToKernel = true
                 }

@@ -70,6 +70,8 @@ extension Volume: VolumeObserving {
                 mount.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
                 mount.store.remove(GenerationID(inode: inode.rawValue, number: state.generation))
                 if let stamp = state.open?.writing?.stamp { state.open?.writing?.stamp = restamp(stamp, new) }
+                // (Another inode number.)
+                state.open?.writing?.isShownOutdated = true
                 state.generation = 1
                 table.split(node, to: new)
                 return state.isMarked

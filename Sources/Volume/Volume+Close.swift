@@ -115,10 +115,11 @@ extension Volume {
         let isPassedThrough = state.isPassedThrough
         if isPassedThrough {
             guard now != writing.stamp else { return false }
-            if let created = writing.untouched(now) {
-                try content.setModified(created.modified.nanoseconds)
+            if writing.isUntouched(now) {
+                let row = try catalog.read { try $0.inode(node.inode) }
+                try content.setModified(row.modified.nanoseconds)
                 now = BackingStamp(try content.status()) ?? BackingStamp.none
-                (size, modified, changed) = (now.size, created.modified, created.changed)
+                (size, modified, changed) = (now.size, row.modified, row.changed)
             } else {
                 (size, modified, changed) = (now.size, now.modified, now.changed)
             }
@@ -148,8 +149,8 @@ extension Volume {
         state.open?.writing?.stamp = stamp
         state.open?.writing?.unrecorded = nil
         let times = Node.ShownTimes(row)
-        // (Of another size the kernel knows: that was a write.)
-        if killsPrivileges || writing.shown.map({ $0.size == times.size && $0 != times }) ?? false {
+        // (A new document that is longer by now: the kernel knows of the write. This is the usual case.)
+        if killsPrivileges || writing.shown.map({ $0 != times && ($0.size > 0 || times.size == 0) }) ?? false {
             state.open?.writing?.isShownOutdated = true
         }
         return true
@@ -245,6 +246,7 @@ extension Volume {
             // be sent.
             let stamp = endWriting(node.inode, mapped: writing.stamp, isReady: true)
             open.writing = Node.Writing(stamp: stamp ?? writing.stamp)
+            open.mayBeMapped = true
         } else {
             return end
         }

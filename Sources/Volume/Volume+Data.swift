@@ -160,6 +160,8 @@ extension Volume {
         if mayNotKeep && state.isSetID {
             try catalog.write { try $0.killPrivileges(of: node.inode) }
             state.isSetID = false
+            // (Of the mode the kernel does not know.)
+            state.open?.writing?.isShownOutdated = true
         } else if state.hasCapabilities {
             try catalog.write { try $0.dropCapabilities(of: node.inode) }
         }
@@ -175,9 +177,13 @@ extension Volume {
         guard let content = state.content, !state.isPast else {
             throw VolumeError(ESTALE, "the document was replaced")
         }
+        // The file may be longer after an error, of which the kernel does not expect it.
+        var isDone = false
+        defer { if !isDone { state.open?.writing?.isShownOutdated = true } }
         if state.isPassedThrough {
             // The file's own time stamps tell of it, as of all writes past us.
             _ = try body(content, try content.status().size)
+            isDone = true
             return
         }
         try markModified(node, &state, content)
@@ -195,6 +201,7 @@ extension Volume {
         let now = FileTime.now
         state.open?.writing?.unrecorded = Node.Writing.Unrecorded(
             size: try size ?? content.status().size, modified: now, changed: now)
+        isDone = true
     }
 
     private func markModified(
@@ -224,6 +231,8 @@ extension Volume {
         let after = content.presence(truncatedTo: size)
         let mark: WritingMark? = !state.isMarked ? nil : isWhole ? .modified : .maybeModified(.none)
         let grows = try size > content.status().size
+        var isDone = false
+        defer { if !isDone || killsPrivileges { state.open?.writing?.isShownOutdated = true } }
         if grows { try content.truncate(to: size) }
         let record = try catalog.write { writer in
             try writer.truncate(
@@ -235,6 +244,7 @@ extension Volume {
         state.open?.writing?.isMarkedModified = isWhole
         state.open?.writing?.unrecorded = Node.Writing.Unrecorded(
             size: size, modified: record.modified, changed: record.changed)
+        isDone = true
     }
 
     /// chmod(2), chown(2), utimensat(2), truncate(2), in one.

@@ -92,6 +92,49 @@ import Trees
         #expect(!test.kernel.events.contains(.attributes(lookup.node)))
     }
 
+    /// Also if a writer may have mapped it, whose answers are not kept.
+    @Test(arguments: [false, true], [O_WRONLY, O_RDWR])
+    func aDateOfAnEmptyNewDocumentStays(passthrough: Bool, flags: Int32) async throws {
+        let test = try TestVolume(passthrough: passthrough, settle: 60)
+        let (lookup, opened) = try await Self.created(test)
+        let second = flags == O_RDWR ? try test.volume.open(lookup.node, flags: flags) : nil
+        let date = FileTime(seconds: 1_000_000_000, nanoseconds: 5)
+        _ = try test.volume.setAttributes(
+            lookup.node, to: AttributeRequest(attributes: AttributeChange(modified: date), size: nil))
+        if let second { try test.close(second.handle) }
+        try test.close(opened.handle)
+        #expect(try test.volume.attributes(of: lookup.node).record.modified == date)
+    }
+
+    /// A reader still has it open when the writer that may have mapped it is gone.
+    @Test func aMappingIsNotForgottenWhenItsWriterHasClosedTheFile() async throws {
+        let test = try TestVolume(passthrough: true, settle: 60)
+        let (lookup, first) = try await Self.created(test)
+        try Self.write(test, first, "some text", at: 0)
+        try test.close(first.handle)
+        let reader = try test.volume.open(lookup.node, flags: O_RDONLY)
+        let mapping = try test.volume.open(lookup.node, flags: O_RDWR)
+        try test.close(mapping.handle)
+        let writer = try test.volume.open(lookup.node, flags: O_WRONLY, traits: .showsChanges)
+        #expect(try !test.volume.attributes(of: lookup.node).isStable)
+        try test.close(writer.handle)
+        test.volume.close(reader.handle)
+    }
+
+    /// The kernel gives up the size only if the call succeeds.
+    @Test func aFailedCallThatMayHaveChangedTheSizeIsTold() async throws {
+        let test = try TestVolume(passthrough: true, settle: 60)
+        let (lookup, opened) = try await Self.created(test)
+        try Self.write(test, opened, "some text", at: 0)
+        _ = try test.volume.attributes(of: lookup.node)
+        #expect(throws: VolumeError.self) {
+            try test.volume.allocate(opened.handle, mode: 0x7000, offset: 0, length: 10)
+        }
+        test.kernel.forgetEvents()
+        try test.close(opened.handle)
+        #expect(test.kernel.events.contains(.attributes(lookup.node)))
+    }
+
     @Test(arguments: [false, true]) func aDateInTheFutureIsNoChangeInTheFuture(passthrough: Bool) async throws {
         let test = try TestVolume(passthrough: passthrough, settle: 60)
         let (lookup, opened) = try await Self.created(test)

@@ -70,20 +70,6 @@ struct PartialUploadTests {
         return false
     }
 
-    /// An upload that is broken off in the middle, when the server has a part.
-    private static func breakOff(
-        _ server: TestServer, _ provider: WebDAVProvider, _ bytes: [UInt8], _ code: FileProviderError.Code
-    ) async throws {
-        let source = WatchedSource(bytes: bytes) { offset async throws(FileProviderError) in
-            guard offset >= middle else { return }
-            _ = try? await eventually { parts(server).contains { $0 > 0 } }
-            throw FileProviderError(code, "A test wanted it so.")
-        }
-        await #expect(throws: FileProviderError.self) {
-            _ = try await provider.createItem(Self.template(), contents: source)
-        }
-    }
-
     @Test("the server has the beginning before the end has been read: nothing reads all of it first")
     func beginsAtOnce() async throws {
         try await Self.withProvider { server, provider in
@@ -105,7 +91,8 @@ struct PartialUploadTests {
     private static func leave(_ part: some Collection<UInt8>, of bytes: [UInt8], _ server: TestServer) throws {
         let location = try #require(HTTPLocation(server.url)).appending(Array("big".utf8))
         let name = PartialUpload.name(
-            location, Int64(bytes.count), FileTime(seconds: 1_700_000_000), Array(bytes.prefix(PartialUpload.beginning))
+            location, Int64(bytes.count), FileTime(seconds: 1_700_000_000),
+            Array(bytes.prefix(PartialUpload.beginningSize))
         )
         try Seeding(server.root).file(name.string, Array(part))
     }
@@ -161,7 +148,18 @@ struct PartialUploadTests {
     @Test("of a document that is changed while it is sent, no part stays on the server")
     func changed() async throws {
         try await Self.withProvider { server, provider in
-            try await Self.breakOff(server, provider, noise(Self.size), .cancelled)
+            _ = try await provider.probe.traits()
+            let bytes = noise(Self.size)
+            // (Apache itself removes what a broken request made, but not what was there before.)
+            try Self.leave(bytes[..<(1 << 20)], of: bytes, server)
+            let source = WatchedSource(bytes: bytes) { offset async throws(FileProviderError) in
+                guard offset >= Self.middle else { return }
+                _ = try? await Self.eventually { Self.parts(server).contains { $0 > 1 << 20 } }
+                throw FileProviderError(.cancelled, "A test changed it.")
+            }
+            await #expect(throws: FileProviderError.self) {
+                _ = try await provider.createItem(Self.template(), contents: source)
+            }
             #expect(try await Self.eventually { Self.parts(server).isEmpty })
             #expect(try Seeding(server.root).names() == [])
         }

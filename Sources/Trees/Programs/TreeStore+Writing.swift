@@ -38,7 +38,7 @@ extension TreeStore {
     /// The bytes have changed to this state. Makes the change pending; when this returns the change cannot be lost.
     ///
     /// - Parameters:
-    ///   - changed: when the last of the bytes came; nil: now. The ctime never goes back.
+    ///   - changed: when the last of the bytes came; nil: now. The ctime does not go back.
     ///   - mark: the new dirty mark; nil when the last writer is done.
     ///   - settle: seconds from now until the change may be sent; nil: not before the last writer is done.
     ///   - generation: the generation that was written; nil: the current one.
@@ -59,7 +59,8 @@ extension TreeStore {
         if try !isNotedSynced(id, size: size, modified: modified.nanoseconds) { try outdateSynced(id) }
         inode.size = size
         inode.modified = modified
-        inode.changed = changed.map { max(inode.changed, $0) } ?? now
+        // (A ctime in the future is of a clock that was wrong.)
+        inode.changed = changed.map { inode.changed > now ? $0 : max(inode.changed, $0) } ?? now
         inode.writing = mark
         try update(inode)
         try bumpContent(of: id, readyAt: settle.map(now.adding(seconds:)) ?? .farFuture)

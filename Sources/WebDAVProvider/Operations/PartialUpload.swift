@@ -20,19 +20,19 @@ struct PartialUpload {
     init(_ upload: Upload) async throws(FileProviderError) {
         self.upload = upload
         // The beginning only: what follows is sent while it is copied and hashed here, and the last byte comes late.
-        let beginning = try await upload.contents.readLocally(at: 0, upTo: Self.beginning)
+        let beginning = try await upload.contents.readLocally(at: 0, upTo: Self.beginningSize)
         stage = upload.folder.appending(
             Self.name(upload.location, upload.contents.size, upload.modified, beginning).bytes)
     }
 
     /// In bytes.
-    static let beginning = 64 << 10
+    static let beginningSize = 64 << 10
 
     static func name(_ location: HTTPLocation, _ size: Int64, _ modified: FileTime, _ beginning: [UInt8]) -> Filename {
         Leftover.uploadName(
             for: """
                 \(location.path) \(size) \(modified.seconds).\(modified.subsecond) \
-                \(SHA256.hash(data: beginning).hexadecimal) \(Machine.user)
+                \(SHA256.hash(data: beginning).hexadecimal) \(Machine.identity)
                 """)
     }
 
@@ -40,7 +40,11 @@ struct PartialUpload {
     func send() async throws(FileProviderError) -> Int {
         var offset: Int64 = 0
         if let found = try await upload.client.resource(stage) {
-            if try await isBeginning(found) { offset = found.size } else { await upload.provider.remove(stage) }
+            if try await isBeginning(found), try await isQuiet(found) {
+                offset = found.size
+            } else {
+                await upload.provider.remove(stage)
+            }
         }
         if offset == contents.size { return 204 }
         if offset > 0 {
@@ -63,6 +67,18 @@ struct PartialUpload {
             body: .content(contents, offset..<contents.size), isTransfer: true)
         return try await upload.client.change(request, in: [stage.folder]).status
     }
+
+    /// Nobody writes it any more. A server may still have bytes of a request that was broken off, perhaps of a version of
+    /// the document that a program replaced without changing size, date and beginning (an encrypted volume).
+    private func isQuiet(_ found: DAVResource) async throws(FileProviderError) -> Bool {
+        do { try await Task.sleep(for: Self.quiet) } catch {
+            throw FileProviderError(.cancelled, "“\(upload.place.name)”: the upload was given up")
+        }
+        let now = try await upload.client.resource(stage)
+        return now?.size == found.size && now?.validator == found.validator
+    }
+
+    private static let quiet = Duration.seconds(1)
 
     /// Reads the part again and compares: the server may have died while writing it.
     private func isBeginning(_ found: DAVResource) async throws(FileProviderError) -> Bool {
