@@ -177,7 +177,17 @@ package final class MountedStore: Sendable {
     /// `hydrant sync`; throws when a change stays pending.
     package func sync(limit: Double = 20) throws {
         let result = try hydrant(["sync", mountPoint, "--timeout", "\(limit * patience)"], limit: limit + 5)
-        guard result.succeeded else { throw HarnessError("sync: \(result)\n\(logTail)") }
+        guard result.succeeded else { throw HarnessError("sync: \(result)\n\(reasons)\n\(logTail)") }
+    }
+
+    /// Why something may still be pending: requests of the kernel that nobody has answered, open files, and what waits.
+    private var reasons: String {
+        let questions = """
+            echo "requests: $(cat "/sys/fs/fuse/connections/$(mountpoint -d "$MOUNT" | cut -d: -f2)/waiting")"
+            "$HYDRANT" status "$MOUNT"; "$HYDRANT" status "$MOUNT" "$MOUNT"/*
+            ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "$MOUNT"
+            """
+        return (try? shell("{ \(questions); } 2>&1"))?.stdout ?? ""
     }
 
     /// Nil when store and mount are equal, byte for byte; else the differences. Ignores drafts of uploads, which the
