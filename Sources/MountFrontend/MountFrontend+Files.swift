@@ -105,7 +105,7 @@ private final class ReadBuffer {
 }
 
 extension OpenTraits {
-    /// Of open(2)'s flags at the volume's own mount. (O_APPEND has no effect for a reader.)
+    /// From open(2)'s flags. A scope's view drops ``showsChanges``. (O_APPEND has no effect for a reader.)
     fileprivate init(_ flags: Int32) {
         self = []
         let access = flags & O_ACCMODE

@@ -106,8 +106,8 @@ extension Node {
         var changesUnseen = false
         /// What the kernel was given to keep since the mark was set; it gives that up by itself at any write.
         var shown: ShownTimes?
-        /// The kernel may keep something that the row does not have any more, and no write makes it ask again. Stays set:
-        /// the attributes may have been asked for by another mount.
+        /// The kernel may keep attributes that the row does not have any more, and no write makes it ask again. Stays set
+        /// until the last writer's close: a later question may come from another mount than the domain's own.
         var isShownOutdated = false
         /// What programs' writes (through us) made of size and date, until it is recorded.
         var unrecorded: Unrecorded?

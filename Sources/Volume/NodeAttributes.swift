@@ -112,7 +112,7 @@ extension Volume {
             if attributes.isStable {
                 if let writing = state.open?.writing {
                     let shown = Node.ShownTimes(record)
-                    // Of the ctime alone a label may be the cause, and the kernel may not be the one that asks.
+                    // Without a new date this was no write but a label, and a scope's mount may be the one that asks.
                     if let before = writing.shown, before != shown, before.modified == shown.modified {
                         state.open?.writing?.isShownOutdated = true
                     }

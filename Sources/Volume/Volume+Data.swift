@@ -160,7 +160,7 @@ extension Volume {
         if mayNotKeep && state.isSetID {
             try catalog.write { try $0.killPrivileges(of: node.inode) }
             state.isSetID = false
-            // (Of the mode the kernel does not know.)
+            // (The kernel gives up size and times at a write, and keeps the mode.)
             state.open?.writing?.isShownOutdated = true
         } else if state.hasCapabilities {
             try catalog.write { try $0.dropCapabilities(of: node.inode) }
@@ -177,7 +177,7 @@ extension Volume {
         guard let content = state.content, !state.isPast else {
             throw VolumeError(ESTALE, "the document was replaced")
         }
-        // The file may be longer after an error, of which the kernel does not expect it.
+        // An error may leave the file longer, and after an error the kernel keeps the size that it has.
         var isDone = false
         defer { if !isDone { state.open?.writing?.isShownOutdated = true } }
         if state.isPassedThrough {

@@ -22,7 +22,7 @@ struct StatusTests {
         try await withMount(options) { mount in
             let shown = try mount.python(
                 Self.compare + """
-                    def written(step, flags, *actions, offset=0):
+                    def written(step, flags, *actions):
                         file = os.open("a", flags | os.O_CREAT, 0o644)
                         for action in actions: action(file)
                         before = times(os.fstat(file))
