@@ -1,3 +1,4 @@
+import Dispatch
 import FUSE
 import Glibc
 import Synchronization
@@ -7,11 +8,12 @@ import Testing
 @Suite("Requests", .serialized)
 struct RequestTests {
     /// Reads hang until the test answers them.
-    final class Hanging: MemoryFileSystem, @unchecked Sendable {
+    class Hanging: MemoryFileSystem, @unchecked Sendable {
         let pending = Mutex<[FUSEPendingRequest]>([])
         let directIO: Bool
         let answersInterrupts: Bool
         let interrupts = Atomic(0)
+        /// Set and read while `pending` is locked, so that no read gets in after the last is answered.
         private let isOver = Atomic(false)
 
         init(directIO: Bool, answersInterrupts: Bool = true) {
@@ -29,19 +31,25 @@ struct RequestTests {
             _ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int
         ) {
             count("read")
-            guard !isOver.load(ordering: .relaxed) else { return _ = request.reply(errno: ETIMEDOUT) }
             let pending = FUSEPendingRequest(request)
             pending.onInterrupt { [self, weak pending] in
                 interrupts.add(1, ordering: .relaxed)
                 if answersInterrupts, let request = pending?.take() { request.reply(errno: EINTR) }
             }
-            self.pending.withLock { $0.append(pending) }
+            let isTooLate = self.pending.withLock { waiting in
+                if !isOver.load(ordering: .relaxed) { waiting.append(pending) }
+                return isOver.load(ordering: .relaxed)
+            }
+            if isTooLate { pending.take()?.reply(errno: ETIMEDOUT) }
         }
 
         /// The reads that hang fail, and those to come.
         func failPending() {
-            isOver.store(true, ordering: .relaxed)
-            for pending in pending.withLock({ $0 }) { pending.take()?.reply(errno: ETIMEDOUT) }
+            let hung = pending.withLock { waiting in
+                isOver.store(true, ordering: .relaxed)
+                return waiting
+            }
+            for pending in hung { pending.take()?.reply(errno: ETIMEDOUT) }
         }
     }
 
@@ -81,10 +89,50 @@ struct RequestTests {
         fileSystem.add("other", "")
         try await Mounted.with(fileSystem) { mounted in
             let children = (0..<70).map { _ in Child("cat $M/file", variables: ["M": mounted.path]) }
-            #expect(await eventually(within: 30) { fileSystem.calls("read") == 70 })
+            #expect(await eventually(within: 30) { fileSystem.pending.withLock { $0.count } == 70 })
             #expect(await Child.run("ls $M", ["M": mounted.path], limit: 30).output == "file\nother\n")
             fileSystem.failPending()
             for child in children { #expect(await child.end().output.contains("Connection timed out")) }
+        }
+    }
+
+    /// After many late answers, a request waits for no thread that works for another while some have nothing to do.
+    @Test func requestsAfterHungOnesWaitForNobody() async throws {
+        final class Mixed: Hanging, @unchecked Sendable {
+            let working = Atomic(0)
+            let mayEnd = DispatchSemaphore(value: 0)
+
+            override func read(
+                _ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int
+            ) {
+                switch contents(of: node) {
+                case "some text\n": return super.read(request, node: node, handle: handle, offset: offset, size: size)
+                case "slow":
+                    working.add(1, ordering: .relaxed)
+                    mayEnd.wait()
+                default: break
+                }
+                request.reply(errno: ENODATA)
+            }
+        }
+        let fileSystem = Mixed(directIO: true)
+        fileSystem.add("slow", "slow")
+        fileSystem.add("quick", "quick")
+        try await Mounted.with(fileSystem) { mounted in
+            func cat(_ name: String) -> Child {
+                // On one processor: its requests go to one queue.
+                Child("taskset -c 0 cat $M/\(name)", variables: ["M": mounted.path])
+            }
+            let hung = (0..<40).map { _ in cat("file") }
+            #expect(await eventually(within: 30) { fileSystem.pending.withLock { $0.count } == 40 })
+            fileSystem.failPending()
+            for child in hung { #expect(await child.end().output.contains("Connection timed out")) }
+            let slow = (0..<3).map { _ in cat("slow") }
+            #expect(await eventually(within: 30) { fileSystem.working.load(ordering: .relaxed) == 3 })
+            let quick = (0..<30).map { _ in cat("quick") }
+            for child in quick { #expect(await child.end().output.contains("No data available")) }
+            for _ in slow { fileSystem.mayEnd.signal() }
+            for child in slow { #expect(await child.end().output.contains("No data available")) }
         }
     }
 

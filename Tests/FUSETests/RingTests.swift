@@ -100,23 +100,96 @@ import Testing
 
     // MARK: Queues
 
+    private func queue(_ width: Int) throws -> FUSERingQueue {
+        FUSERingQueue(0, try (0..<width).map { _ in try #require(FUSERingThread(processor: 0)) })
+    }
+
     /// Each thread of a queue has an entry again, whatever waits for an answer, and no more are made than needed.
     @Test func aQueueHasAnEntryForEachThread() throws {
-        let threads = try (0..<3).map { try #require(FUSERingThread(processor: 0, index: $0)) }
-        let queue = FUSERingQueue(0, threads)
+        let queue = try queue(3)
+        let threads = queue.threads
+        let another = try #require(FUSERingThread(processor: 0))
         #expect(queue.lost(by: threads[1]) === threads[1])
-        // Two late answers: nobody waits, so those with the fewest entries get them.
+        // A late answer: each thread has an entry already, so a thread is made for it. None, if that is impossible.
+        #expect(queue.gained { another } === another)
         threads[2].isIdle.store(true, ordering: .relaxed)
-        #expect(queue.gained() === threads[2])
-        #expect(queue.gained() === threads[2])
-        // Five entries for three threads: one that loses its only one makes none.
+        #expect(queue.gained { nil } === threads[2])
+        // Five entries for a width of three: one that loses its only one makes none.
         #expect(queue.lost(by: threads[0]) == nil)
         // The next answer goes to it.
-        threads[2].isIdle.store(false, ordering: .relaxed)
-        #expect(queue.gained() === threads[0])
+        #expect(queue.gained { nil } === threads[0])
         // When the others have lost theirs, the thread without one gets a new one.
         #expect(queue.lost(by: threads[0]) == nil)
         #expect(queue.lost(by: threads[2]) == nil)
-        #expect(queue.lost(by: threads[2]) === threads[0])
+        #expect(queue.lost(by: threads[2]) === threads[2])
+        #expect(queue.threads.count == 4)
+    }
+
+    /// Beyond the bound, those that wait get a second entry.
+    @Test func aQueuesThreadsAreBounded() throws {
+        let queue = try queue(2)
+        for _ in 2..<FUSERingQueue.mostThreads {
+            let made = try #require(FUSERingThread(processor: 0))
+            #expect(queue.gained { made } === made)
+        }
+        let idle = queue.threads[7]
+        idle.isIdle.store(true, ordering: .relaxed)
+        var made = 0
+        let chosen = queue.gained {
+            made += 1
+            return nil
+        }
+        #expect(chosen === idle && made == 0)
+    }
+
+    /// An entry that the kernel has refused is missed only by a queue without another.
+    @Test func aRefusedEntryIsMissedByAnEmptyQueueOnly() throws {
+        let queue = try queue(2)
+        let threads = queue.threads
+        #expect(!queue.has(none: threads[0]))
+        // Its next loss asks for another one.
+        #expect(queue.lost(by: threads[1]) === threads[1])
+        #expect(queue.has(none: threads[1]))
+    }
+
+    // MARK: Processors
+
+    /// The ring's threads stay on one processor each; a thread that a callback starts does not.
+    @Test func threadsThatACallbackStartsHaveAllProcessors() async throws {
+        final class Starting: MemoryFileSystem, @unchecked Sendable {
+            let seen = Mutex<Set<String>>([])
+
+            override func read(
+                _ request: consuming FUSERequest, node: UInt64, handle: UInt64, offset: Int64, size: Int
+            ) {
+                Thread { [self] in
+                    for _ in 0..<6_000 where !seen.withLock({ $0.contains(RingTests.all) }) {
+                        let now = RingTests.processors("/proc/thread-self/status")
+                        seen.withLock { _ = $0.insert(now) }
+                        usleep(10_000)
+                    }
+                }.start()
+                super.read(request, node: node, handle: handle, offset: offset, size: size)
+            }
+        }
+        let fileSystem = Starting()
+        fileSystem.add("file", "text\n")
+        try await Mounted.with(fileSystem) { mounted in
+            #expect(await Child.run("cat $M/file", ["M": mounted.path]).output == "text\n")
+            // (At most once a second somebody looks, after a callback.)
+            #expect(
+                await eventually(within: 10) {
+                    _ = try? FileManager.default.attributesOfItem(atPath: mounted.path + "/missing")
+                    return fileSystem.seen.withLock { $0.contains(Self.all) }
+                })
+        }
+    }
+
+    /// The main thread's.
+    private static let all = processors("/proc/self/status")
+
+    private static func processors(_ path: String) -> String {
+        let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+        return String(text.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list") } ?? "")
     }
 }

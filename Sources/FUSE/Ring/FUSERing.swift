@@ -14,7 +14,8 @@ internal import Synchronization
 ///
 /// A request that is not answered within its call (``FUSEPendingRequest``) keeps its entry. Its queue then gets a new
 /// one, so that hung requests block nobody. A late answer goes to a thread of the queue, because only a waiting thread may
-/// give an entry back; it owns the entry from then on. So a queue has as many entries as were ever in use at once.
+/// give an entry back; it owns the entry from then on. The kernel takes no entry back for good. So a queue has as many
+/// entries as were ever in use at once, and a thread for each (``FUSERingQueue``).
 ///
 /// Source: Documentation/filesystems/fuse/fuse-io-uring.rst (Linux 6.14).
 ///
@@ -27,8 +28,8 @@ final class FUSERing: @unchecked Sendable {
         /// Everything is answered.
         var isClosing = false
         var threads: [pthread_t] = []
-        /// Threads that process no request, and will not.
-        var quiet = 0
+        /// Threads that were started, and those of them that process no request, and will not.
+        var (started, quiet) = (0, 0)
     }
 
     /// With more processors than this the device serves: each takes threads.
@@ -66,8 +67,8 @@ final class FUSERing: @unchecked Sendable {
         let width = max(count <= 16 ? 4 : 2, (threads + count - 1) / count)
         for number in 0..<count {
             var threads: [FUSERingThread] = []
-            for index in 0..<width {
-                guard let thread = FUSERingThread(processor: UInt16(number), index: index) else {
+            for _ in 0..<width {
+                guard let thread = FUSERingThread(processor: UInt16(number)) else {
                     let refusal = Self.refusal()
                     queues = []
                     throw refusal
@@ -78,7 +79,7 @@ final class FUSERing: @unchecked Sendable {
         }
         for queue in queues {
             for thread in queue.threads {
-                guard start({ self.serve(thread, queue) }) else {
+                guard start({ self.serve(thread, queue, registers: true) }) else {
                     abandon()
                     throw FUSEConnection.Refusal(errno: EAGAIN, text: "no more threads can be started")
                 }
@@ -127,15 +128,27 @@ final class FUSERing: @unchecked Sendable {
         return count
     }
 
+    /// False: no more threads can be started, or the ring is being closed.
     private func start(_ body: @escaping @Sendable () -> Void) -> Bool {
-        let thread = newThread { [life] in
-            let mayServe = life.wait { life in
-                life.mayServe ? .done(true) : life.isStopping ? .done(false) : .wait
+        life.withLock { state in
+            guard !state.isClosing else { return false }
+            let thread = newThread { [life] in
+                let mayServe = life.wait { life in
+                    life.mayServe ? .done(true) : life.isStopping ? .done(false) : .wait
+                }
+                if mayServe { body() }
             }
-            if mayServe { body() }
+            guard let thread else { return false }
+            state.threads.append(thread)
+            state.started += 1
+            return true
         }
-        if let thread { life.withLock { $0.threads.append(thread) } }
-        return thread != nil
+    }
+
+    /// Another thread for a queue, without an entry; nil: there is none to be had.
+    private func startAnother(for queue: FUSERingQueue) -> FUSERingThread? {
+        guard let thread = FUSERingThread(processor: queue.number) else { return nil }
+        return start { self.serve(thread, queue, registers: false) } ? thread : nil
     }
 
     /// Until a thread has ended, the kernel may write into its entries.
@@ -155,7 +168,8 @@ final class FUSERing: @unchecked Sendable {
 
     // MARK: Requests
 
-    private func serve(_ thread: FUSERingThread, _ queue: FUSERingQueue) {
+    /// - Parameter registers: it gets a new entry; else it comes with its first errand.
+    private func serve(_ thread: FUSERingThread, _ queue: FUSERingQueue, registers: Bool) {
         var isQuiet = false
         func becomeQuiet() {
             if !isQuiet { life.withLock { $0.quiet += 1 } }
@@ -166,7 +180,7 @@ final class FUSERing: @unchecked Sendable {
             becomeQuiet()
         }
         guard thread.begin() else { return fail(ENOSYS) }
-        register(thread, queue)
+        if registers { register(thread, queue) }
         var isOver = false
         while !isOver {
             let isUsable = thread.wait { event in
@@ -184,10 +198,13 @@ final class FUSERing: @unchecked Sendable {
                     if isClosing { isOver = true }
                 case .entry(let entry, let error):
                     if error == 0 {
+                        entry.isAccepted = true
                         work(entry, thread, queue)
-                    } else {
-                        // The mount is gone; or something is wrong that nobody can mend.
-                        if ![ENOTCONN, ECONNABORTED, ENODEV, ECANCELED].contains(error) { fail(error) }
+                    } else if [ENOTCONN, ECONNABORTED, ENODEV, ECANCELED].contains(error) {
+                        isOver = true
+                    } else if entry.isAccepted || queue.has(none: thread) {
+                        // Nobody can mend that: a request waits for its answer, or a processor's programs have no entry.
+                        fail(error)
                         isOver = true
                     }
                 }
@@ -211,7 +228,6 @@ final class FUSERing: @unchecked Sendable {
 
     private func register(_ thread: FUSERingThread, _ queue: FUSERingQueue) {
         guard let entry = FUSERingEntry(queue: queue.number, payloadSize: payloadSize) else {
-            // (A queue without any entry would never answer its processor's programs.)
             if queue.has(none: thread) { fail(ENOMEM) }
             return
         }
@@ -250,7 +266,8 @@ final class FUSERing: @unchecked Sendable {
 
     private func deliver(_ entry: FUSERingEntry) {
         guard entry.state.exchange(.answered, ordering: .acquiringAndReleasing) == .detached else { return }
-        queues[Int(entry.queue)].gained().run(.send(entry))
+        let queue = queues[Int(entry.queue)]
+        queue.gained { startAnother(for: queue) }.run(.send(entry))
     }
 
     // MARK: End
@@ -265,8 +282,7 @@ final class FUSERing: @unchecked Sendable {
         isFailing.store(true, ordering: .sequentiallyConsistent)
         life.withLock { $0.isStopping = true }
         wakeAll()
-        let count = queues.reduce(0) { $0 + $1.threads.count }
-        life.wait { $0.quiet == count ? .done(()) : .wait }
+        life.wait { $0.quiet == $0.started ? .done(()) : .wait }
     }
 
     /// After `stopServing`: fails every request that waits.

@@ -29,8 +29,8 @@ final class FUSERingEntry: @unchecked Sendable {
     private let memory: UnsafeMutableRawPointer
     /// The header and the payload, for the kernel.
     let parts = UnsafeMutablePointer<iovec>.allocate(capacity: 2)
-    /// Whether the kernel knows this entry.
-    var isRegistered = false
+    /// Whether it was given to the kernel, and whether the kernel has taken it: a request has come.
+    var (isRegistered, isAccepted) = (false, false)
 
     /// Nil: there is no memory.
     init?(queue: UInt16, payloadSize: Int) {

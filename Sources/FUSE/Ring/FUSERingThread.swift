@@ -3,14 +3,14 @@ internal import Glibc
 internal import Locking
 internal import Synchronization
 
-/// A thread's own io_uring, with the entries through which the kernel gives it requests. Other threads call `run` and
+/// A thread's own io_uring, with the entry through which the kernel gives it requests. Other threads call `run` and
 /// `wake` only.
 ///
-/// `@unchecked Sendable`: one thread uses the ring, from `begin` to `close`.
+/// `@unchecked Sendable`: one thread uses the ring, from `begin` to `close`; `owned` is behind its queue's lock.
 final class FUSERingThread: @unchecked Sendable {
     let processor: UInt16
-    /// Its place in the queue.
-    let index: Int
+    /// The entries that it has or is to have, free ones and the one that it works on.
+    fileprivate var owned = 1
     /// It waits, and would begin with an errand at once.
     let isIdle = Atomic(false)
     private let ring = UnsafeMutablePointer<hydrant_ring>.allocate(capacity: 1)
@@ -32,9 +32,8 @@ final class FUSERingThread: @unchecked Sendable {
     }
 
     /// Nil: the kernel refuses a ring (errno tells why).
-    init?(processor: UInt16, index: Int) {
+    init?(processor: UInt16) {
         self.processor = processor
-        self.index = index
         let result = hydrant_ring_open(ring, Self.commands)
         guard result >= 0 else {
             ring.deallocate()
@@ -122,52 +121,83 @@ final class FUSERingThread: @unchecked Sendable {
     func submit() { _ = hydrant_ring_submit(ring) }
 }
 
-/// The threads of one of the kernel's queues, and how many entries each owns: free ones, and the one that it works on.
+/// The threads of one of the kernel's queues, and the entries that each owns.
+///
+/// A thread should own one entry, because the kernel gives a request to any that is free: behind a second entry of a
+/// thread that works, a request would wait for that work, while other threads have none. So there is a thread for each
+/// entry, up to a bound.
 final class FUSERingQueue: Sendable {
+    private struct State {
+        var threads: [FUSERingThread]
+        /// Threads that are being made.
+        var coming = 0
+    }
+
+    /// 64 requests that hang, and some threads for the others.
+    static let mostThreads = 80
     let number: UInt16
-    let threads: [FUSERingThread]
-    private let owned: AdaptiveMutex<[Int]>
+    /// So many entries are free or worked on at least.
+    private let width: Int
+    private let state: AdaptiveMutex<State>
 
     init(_ number: UInt16, _ threads: [FUSERingThread]) {
         self.number = number
-        self.threads = threads
-        owned = AdaptiveMutex(threads.map { _ in 1 })
+        width = threads.count
+        state = AdaptiveMutex(State(threads: threads))
     }
+
+    var threads: [FUSERingThread] { state.withLock { $0.threads } }
 
     /// The thread's entry waits for a late answer.
     ///
-    /// - Returns: the thread that needs a new entry, so that the queue has one for each; it counts already.
+    /// - Returns: the thread that needs a new entry, so that requests can come; it counts already.
     func lost(by thread: FUSERingThread) -> FUSERingThread? {
-        owned.withLock { owned in
-            owned[thread.index] -= 1
-            guard owned.reduce(0, +) < threads.count else { return nil }
-            let needy = owned[thread.index] == 0 ? thread.index : owned.firstIndex(of: 0)!
-            owned[needy] += 1
-            return threads[needy]
+        state.withLock { state in
+            thread.owned -= 1
+            guard state.threads.reduce(0, { $0 + $1.owned }) < width else { return nil }
+            let needy = thread.owned == 0 ? thread : state.threads.first { $0.owned == 0 } ?? thread
+            needy.owned += 1
+            return needy
         }
     }
 
     /// The thread has not got the entry that it was to have: whether the queue has none now.
     func has(none thread: FUSERingThread) -> Bool {
-        owned.withLock { owned in
-            owned[thread.index] -= 1
-            return owned.allSatisfy { $0 <= 0 }
+        state.withLock { state in
+            thread.owned -= 1
+            return state.threads.allSatisfy { $0.owned <= 0 }
         }
     }
 
-    /// The thread that a late answer goes to, and whose entry that is from then on: preferably one that waits, and has
-    /// few.
-    func gained() -> FUSERingThread {
-        owned.withLock { owned in
-            let best = threads.indices.min { one, other in
-                rank(one, owned) < rank(other, owned)
-            }!
-            owned[best] += 1
-            return threads[best]
+    /// The thread that a late answer goes to, and whose entry that is from then on: one without an entry, or a new one.
+    ///
+    /// - Parameter start: makes a thread and starts it; nil if that is impossible. Called without the lock.
+    func gained(start: () -> FUSERingThread?) -> FUSERingThread {
+        let known: FUSERingThread? = state.withLock { state in
+            let best = state.threads.min { $0.rank < $1.rank }!
+            guard best.owned <= 0 || state.threads.count + state.coming >= Self.mostThreads else {
+                state.coming += 1
+                return nil
+            }
+            best.owned += 1
+            return best
+        }
+        if let known { return known }
+        let new = start()
+        return state.withLock { state in
+            state.coming -= 1
+            if let new {
+                state.threads.append(new)
+                return new
+            }
+            let best = state.threads.min { $0.rank < $1.rank }!
+            best.owned += 1
+            return best
         }
     }
+}
 
-    private func rank(_ index: Int, _ owned: [Int]) -> Int {
-        owned[index] + (threads[index].isIdle.load(ordering: .relaxed) ? 0 : 1 << 20)
-    }
+extension FUSERingThread {
+    /// The lowest is without an entry, or waits and has few.
+    fileprivate var rank: Int { owned + (owned <= 0 || isIdle.load(ordering: .relaxed) ? 0 : 1 << 20) }
 }
