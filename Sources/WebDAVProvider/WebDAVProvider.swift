@@ -224,11 +224,7 @@ final class FolderMoves: Sendable {
 }
 
 extension WebDAVProvider: ParallelUploading {
-    /// The uploads under way where documents share listings: the transport still limits those that transfer, and the
-    /// others wait until a listing shows them.
-    private static let uploadsToSee = 64
-
     package var uploadsAtOnce: Int {
-        max(client.transport.transfers, client.sights.haveShared ? Self.uploadsToSee : 0)
+        max(client.transport.transfers, client.sights.haveShared ? FolderSights.uploadsToSee : 0)
     }
 }

@@ -59,7 +59,7 @@ struct FolderTurnTests {
             }
             let after = server.requests
             func count(_ method: String) -> Int { after[method, default: 0] - before[method, default: 0] }
-            #expect(count("PUT") == 100 && count("PROPFIND") <= 50, "\(after)")
+            #expect(count("PUT") == 100 && count("PROPFIND") <= 25, "\(after)")
             // A turn ends after three seconds.
             let turns = Int(start.duration(to: .now) / .seconds(3))
             #expect(count("LOCK") <= 4 + turns && count("LOCK") >= 1, "\(after)")

@@ -211,7 +211,8 @@ actor UploadQueue {
     }
 
     private func plannedSteps(at moment: FileTime) throws -> [Planner.Planned] {
-        var limit = 64
+        // (The first of them are those under way.)
+        var limit = 64 + inFlight.count
         while true {
             let pending = try mount.catalog.read {
                 try $0.pending(at: moment, limit: limit, lasting: Refusal.codes)

@@ -22,8 +22,13 @@ final class FolderSights: Sendable {
     private let folders = Mutex<[HTTPLocation: Folder]>([:])
     private let shared = Atomic(false)
 
-    /// The time in which documents gather for one listing.
-    private static let gathering = Duration.milliseconds(30)
+    /// Documents gather for one listing until none has come for a while (`quiet`), so many wait that the uploads at once
+    /// hardly allow more, or the first has waited long enough.
+    private static let (quiet, longestGathering) = (Duration.milliseconds(30), Duration.milliseconds(200))
+    private static let enough = uploadsToSee * 3 / 4
+    /// The uploads under way where documents share listings: the transport still limits those that transfer, and the
+    /// others wait until a listing shows them.
+    static let uploadsToSee = 128
     /// A listing is cheaper than single questions if the folder has at most this many entries for each document that
     /// waits (Apache on loopback: 11 µs an entry, 650 a question).
     private static let entriesForOne = 50
@@ -68,7 +73,7 @@ final class FolderSights: Sendable {
 
     private func gather(_ folder: HTTPLocation, _ client: DAVClient) async {
         while true {
-            try? await Task.sleep(for: Self.gathering)
+            await gathering(folder)
             let (waiting, size) = folders.withLock { folders in
                 let found = folders[folder]
                 folders[folder]?.waiting = []
@@ -88,6 +93,17 @@ final class FolderSights: Sendable {
                 if !shown.isEmpty { shared.store(true, ordering: .relaxed) }
             }
             for waiter in waiting { waiter.answer.resume(shown[waiter.name]) }
+        }
+    }
+
+    private func gathering(_ folder: HTTPLocation) async {
+        let start = ContinuousClock.now
+        var (count, last) = (0, start)
+        while count < Self.enough, start.duration(to: .now) < Self.longestGathering {
+            try? await Task.sleep(for: Self.quiet / 3)
+            let now = folders.withLock { $0[folder]?.waiting.count ?? 0 }
+            if now > count { (count, last) = (now, .now) }
+            if last.duration(to: .now) >= Self.quiet { return }
         }
     }
 
