@@ -62,14 +62,19 @@ static inline int hydrant_ring_open(struct hydrant_ring *ring, unsigned entries)
     ring->wake = eventfd(0, EFD_CLOEXEC);
     if (ring->wake < 0) return -errno;
     int result = io_uring_queue_init_params(entries, &ring->uring, &parameters);
-    if (result < 0) close(ring->wake);
+    if (result < 0) {
+        close(ring->wake);
+        ring->wake = -1;
+    }
     return result;
 }
 
 static inline void hydrant_ring_close(struct hydrant_ring *ring) { io_uring_queue_exit(&ring->uring); }
 
 /// When no thread can wake it any more: the number of its descriptor may be another file's afterwards.
-static inline void hydrant_ring_forget(struct hydrant_ring *ring) { close(ring->wake); }
+static inline void hydrant_ring_forget(struct hydrant_ring *ring) {
+    if (ring->wake >= 0) close(ring->wake);
+}
 
 static inline struct io_uring_sqe *hydrant_ring_slot(struct hydrant_ring *ring) {
     struct io_uring_sqe *slot = io_uring_get_sqe(&ring->uring);

@@ -142,6 +142,26 @@ import Testing
         #expect(chosen === idle && made == 0)
     }
 
+    /// Where no thread could be started, one has two entries; it keeps one as soon as another thread has none.
+    @Test func aThreadWithTwoEntriesGivesOneAway() throws {
+        let queue = try queue(2)
+        let threads = queue.threads
+        threads[0].isIdle.store(true, ordering: .relaxed)
+        #expect(queue.gained { nil } === threads[0])
+        #expect(queue.relief(of: threads[0]) == nil)
+        #expect(queue.lost(by: threads[1]) == nil)
+        #expect(queue.relief(of: threads[0]) === threads[1])
+        #expect(queue.relief(of: threads[0]) == nil && queue.relief(of: threads[1]) == nil)
+    }
+
+    /// The kernel refuses a ring: nothing is freed twice, and no file of another is closed.
+    @Test func aRefusedRingLeavesNothing() {
+        for _ in 0..<100 {
+            #expect(FUSERingThread(processor: 0, commands: 0) == nil)
+            #expect(fcntl(0, F_GETFD) >= 0)
+        }
+    }
+
     /// An entry that the kernel has refused is missed only by a queue without another.
     @Test func aRefusedEntryIsMissedByAnEmptyQueueOnly() throws {
         let queue = try queue(2)

@@ -147,8 +147,15 @@ final class FUSERing: @unchecked Sendable {
 
     /// Another thread for a queue, without an entry; nil: there is none to be had.
     private func startAnother(for queue: FUSERingQueue) -> FUSERingThread? {
-        guard let thread = FUSERingThread(processor: queue.number) else { return nil }
+        guard let thread = FUSERingThread(processor: queue.number), Self.leavesDescriptors(thread) else { return nil }
         return start { self.serve(thread, queue, registers: false) } ? thread : nil
+    }
+
+    /// Whether documents, the catalog and the store have file descriptors left beside the ring's.
+    private static func leavesDescriptors(_ thread: FUSERingThread) -> Bool {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return true }
+        return UInt64(thread.descriptor) < limit.rlim_cur / 2
     }
 
     /// Until a thread has ended, the kernel may write into its entries.
@@ -204,8 +211,10 @@ final class FUSERing: @unchecked Sendable {
                         isOver = true
                     } else if entry.isAccepted || queue.has(none: thread) {
                         // Nobody can mend that: a request waits for its answer, or a processor's programs have no entry.
+                        // (Late answers may still come to this thread.)
                         fail(error)
-                        isOver = true
+                    } else {
+                        entries.withLock { $0.removeAll { $0 === entry } }
                     }
                 }
             }
@@ -218,7 +227,10 @@ final class FUSERing: @unchecked Sendable {
     }
 
     private func work(_ entry: FUSERingEntry, _ thread: FUSERingThread, _ queue: FUSERingQueue) {
-        if process(entry) { return thread.arm(entry, device) }
+        if process(entry) {
+            if let other = queue.relief(of: thread) { return other.run(.send(entry)) }
+            return thread.arm(entry, device)
+        }
         switch queue.lost(by: thread) {
         case nil: break
         case .some(let other) where other === thread: register(thread, queue)
@@ -260,14 +272,14 @@ final class FUSERing: @unchecked Sendable {
     func answer(_ unique: UInt64, _ vectors: UnsafeBufferPointer<iovec>) -> Bool {
         guard let entry = unanswered.withLock({ $0.removeValue(forKey: unique) }) else { return false }
         entry.fill(vectors)
-        deliver(entry)
+        deliver(entry, startsThread: true)
         return true
     }
 
-    private func deliver(_ entry: FUSERingEntry) {
+    private func deliver(_ entry: FUSERingEntry, startsThread: Bool) {
         guard entry.state.exchange(.answered, ordering: .acquiringAndReleasing) == .detached else { return }
         let queue = queues[Int(entry.queue)]
-        queue.gained { startAnother(for: queue) }.run(.send(entry))
+        queue.gained { startsThread ? startAnother(for: queue) : nil }.run(.send(entry))
     }
 
     // MARK: End
@@ -294,7 +306,8 @@ final class FUSERing: @unchecked Sendable {
         }
         for entry in waiting {
             entry.fill(error: ENOTCONN)
-            deliver(entry)
+            // (No thread works any more.)
+            deliver(entry, startsThread: false)
         }
     }
 

@@ -37,7 +37,10 @@ final class FUSERingEntry: @unchecked Sendable {
         let size = Self.page + payloadSize
         guard let memory = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0),
             memory != MAP_FAILED
-        else { return nil }
+        else {
+            parts.deallocate()
+            return nil
+        }
         self.queue = queue
         self.payloadSize = payloadSize
         self.memory = memory

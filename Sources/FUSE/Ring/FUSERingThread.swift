@@ -32,15 +32,19 @@ final class FUSERingThread: @unchecked Sendable {
     }
 
     /// Nil: the kernel refuses a ring (errno tells why).
-    init?(processor: UInt16) {
+    init?(processor: UInt16, commands: UInt32 = FUSERingThread.commands) {
         self.processor = processor
-        let result = hydrant_ring_open(ring, Self.commands)
+        let result = hydrant_ring_open(ring, commands)
         guard result >= 0 else {
-            ring.deallocate()
+            // (deinit runs: everything has a value.)
+            isOpen = false
             errno = -result
             return nil
         }
     }
+
+    /// The number of its last file descriptor.
+    var descriptor: Int32 { max(ring.pointee.wake, ring.pointee.uring.ring_fd) }
 
     deinit {
         if isOpen { hydrant_ring_close(ring) }
@@ -154,10 +158,21 @@ final class FUSERingQueue: Sendable {
     func lost(by thread: FUSERingThread) -> FUSERingThread? {
         state.withLock { state in
             thread.owned -= 1
-            guard state.threads.reduce(0, { $0 + $1.owned }) < width else { return nil }
+            guard state.threads.reduce(state.coming, { $0 + $1.owned }) < width else { return nil }
             let needy = thread.owned == 0 ? thread : state.threads.first { $0.owned == 0 } ?? thread
             needy.owned += 1
             return needy
+        }
+    }
+
+    /// The thread has answered a request. If it owns another entry, because no thread could be started for that, and
+    /// there is a thread without one: the thread that the answered entry goes to.
+    func relief(of thread: FUSERingThread) -> FUSERingThread? {
+        state.withLock { state in
+            guard thread.owned > 1, let other = state.threads.first(where: { $0.owned <= 0 }) else { return nil }
+            thread.owned -= 1
+            other.owned += 1
+            return other
         }
     }
 
@@ -165,7 +180,7 @@ final class FUSERingQueue: Sendable {
     func has(none thread: FUSERingThread) -> Bool {
         state.withLock { state in
             thread.owned -= 1
-            return state.threads.allSatisfy { $0.owned <= 0 }
+            return state.coming == 0 && state.threads.allSatisfy { $0.owned <= 0 }
         }
     }
 
