@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Surroundings
 
 /// Labels of modified content: extended attributes of its file (xattr(7)).
 extension ContentStore {
@@ -28,58 +29,133 @@ extension ContentStore {
     }
 }
 
-/// The label of one file.
+/// The label of one file: one extended attribute, so that a label is there whole or not at all. A line for each fact,
+/// `NAME=VALUE`; the path is the last, to the end.
 struct FileLabel {
     let path: String
     static let prefix = "user.hydrant."
-    private enum Key: String, CaseIterable { case path, identifier, base, mtime, mode, extents }
+    private static let attribute = prefix + "label"
+    private enum Key: String, CaseIterable { case mode, base, mtime, extents, identifier, path }
+    private typealias Values = [Key: [UInt8]]
+
+    // MARK: Reading
 
     /// Nil: no label. Every value may be wrong: the owner of the file can write it.
     func read() -> ContentLabel? {
-        guard let place = get(.path) else { return nil }
-        let mode = get(.mode).flatMap { UInt32(String(decoding: $0, as: UTF8.self), radix: 8) } ?? 0o600
-        var extents: LabelledExtents?
-        if let text = get(.extents) {
-            // Unreadable extents: not all bytes are valid, but it is unknown which.
-            extents = LabelledExtents(text: String(decoding: text, as: UTF8.self)) ?? LabelledExtents.unknown
-        }
-        return ContentLabel(
-            path: place, identifier: get(.identifier).map { String(decoding: $0, as: UTF8.self) }, base: get(.base),
-            modified: get(.mtime).flatMap { Int128(String(decoding: $0, as: UTF8.self)) }, mode: mode & 0o7777,
-            extents: extents)
+        if let text = get(Self.attribute) { return Self.label(Self.values(in: text)) }
+        return older().map(Self.label)
     }
+
+    /// Hydrant before 2026-12 kept each fact in an attribute of its own; without a path it was no label.
+    private func older() -> Values? {
+        guard let path = get(Self.name(.path)) else { return nil }
+        var values: Values = [.path: path]
+        for key in Key.allCases where key != .path { values[key] = get(Self.name(key)) }
+        return values
+    }
+
+    private static func label(_ values: Values) -> ContentLabel {
+        func text(_ key: Key) -> String? { values[key].map { String(decoding: $0, as: UTF8.self) } }
+        let mode = text(.mode).flatMap { UInt32($0, radix: 8) } ?? 0o600
+        // Unreadable extents: not all bytes are valid, but it is unknown which.
+        let extents = text(.extents).map { LabelledExtents(text: $0) ?? .unknown }
+        return ContentLabel(
+            path: values[.path] ?? [], identifier: text(.identifier), base: values[.base],
+            modified: text(.mtime).flatMap { Int128($0) }, mode: mode & 0o7777,
+            extents: values[.path] == nil ? .unknown : extents)
+    }
+
+    private static func values(in text: [UInt8]) -> Values {
+        var values: Values = [:]
+        var rest = text[...]
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+            let name = line.prefix { $0 != UInt8(ascii: "=") }
+            let key = Key(rawValue: String(decoding: name, as: UTF8.self))
+            let value = (key == .path ? rest : line).dropFirst(name.count + 1)
+            // (A line of another version, or somebody's, says nothing.)
+            if let key, name.count < line.count { values[key] = decoded(Array(value), key) }
+            if key == .path { break }
+            rest = rest.dropFirst(line.count + 1)
+        }
+        return values
+    }
+
+    /// An identifier may have line ends.
+    private static func decoded(_ value: [UInt8], _ key: Key) -> [UInt8]? {
+        switch key {
+        case .base: bytes(hexadecimal: value)
+        case .identifier: unescaped(value)
+        default: value
+        }
+    }
+
+    private static func unescaped(_ text: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var isEscaped = false
+        for byte in text {
+            if isEscaped {
+                bytes.append(byte == UInt8(ascii: "n") ? UInt8(ascii: "\n") : byte)
+                isEscaped = false
+            } else if byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+
+    private static func escaped(_ identifier: String) -> String {
+        let bytes = identifier.utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "\\"): Array(#"\\"#.utf8)
+            case UInt8(ascii: "\n"): Array(#"\n"#.utf8)
+            default: [byte]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    // MARK: Writing
 
     func write(
         _ label: ContentLabel?, replacing old: ContentLabel?, isNew: Bool = false
     ) throws(ContentError) -> Bool {
-        // A half-removed label, left by a crash, does not count as one, but must be removed too.
-        var before: [Key: [UInt8]] = [:]
-        if let old {
-            before = values(of: old)
-        } else if !isNew {
-            for key in Key.allCases { before[key] = get(key) }
+        let text = label.map(Self.text)
+        if isNew || old != nil {
+            return try text == old.map(Self.text) ? false : set(Self.attribute, text)
         }
-        let after = values(of: label)
+        let names = names()
+        // (The path first: without it, the rest is no label.)
+        let older = Key.allCases.reversed().map(Self.name).filter(names.contains)
+        func removeOlder() throws(ContentError) { for name in older { _ = try set(name, nil) } }
+        guard names.contains(Self.attribute) ? get(Self.attribute) != text : text != nil else {
+            try removeOlder()
+            return !older.isEmpty
+        }
+        // A label that is removed is not to return as an older one.
+        if text == nil { try removeOlder() }
         var hasChanged = false
-        // A partial document must be marked as such before rescue would take it: the path, which makes a file count as
-        // labelled, is written last and removed first.
-        for key in label == nil ? Key.allCases : Key.allCases.reversed() where before[key] != after[key] {
-            if try set(key, after[key]) { hasChanged = true }
+        do throws(ContentError) { hasChanged = try set(Self.attribute, text) } catch {
+            // (There may be no room for both.)
+            guard text != nil, !older.isEmpty else { throw error }
+            try removeOlder()
+            hasChanged = try set(Self.attribute, text)
         }
-        return hasChanged
+        if text != nil { try removeOlder() }
+        return hasChanged || !older.isEmpty
     }
 
-    private func values(of label: ContentLabel?) -> [Key: [UInt8]] {
-        guard let label else { return [:] }
-        var values: [Key: [UInt8]] = [.path: Self.shortened(label.path)]
-        values[.mode] = Array(String(label.mode, radix: 8).utf8)
+    private static func text(_ label: ContentLabel) -> [UInt8] {
+        var lines = ["mode=" + String(label.mode, radix: 8)]
+        if let base = label.base, base.count <= 250 { lines.append("base=" + base.hexadecimal) }
+        if let modified = label.modified { lines.append("mtime=\(modified)") }
+        if let extents = label.extents { lines.append("extents=" + extents.text) }
         if let identifier = label.identifier, identifier.utf8.count <= 1_000 {
-            values[.identifier] = Array(identifier.utf8)
+            lines.append("identifier=" + escaped(identifier))
         }
-        if let base = label.base, base.count <= 500 { values[.base] = base }
-        if let modified = label.modified { values[.mtime] = Array(String(modified).utf8) }
-        if let extents = label.extents { values[.extents] = Array(extents.text.utf8) }
-        return values
+        return Array((lines.joined(separator: "\n") + "\npath=").utf8) + shortened(label.path)
     }
 
     /// All attributes of a file share one block (4 KiB, ext4): of a very long path only the last components are kept.
@@ -90,14 +166,40 @@ struct FileLabel {
         return Array("…".utf8) + tail[slash...]
     }
 
-    private func get(_ key: Key) -> [UInt8]? {
-        var buffer = [UInt8](repeating: 0, count: 4_096)
-        let count = getxattr(path, Self.prefix + key.rawValue, &buffer, buffer.count)
-        return count < 0 ? nil : Array(buffer[..<count])
+    /// Nil: not such a text.
+    private static func bytes(hexadecimal text: [UInt8]) -> [UInt8]? {
+        guard text.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: text.count, by: 2) {
+            guard let byte = UInt8(String(decoding: text[place..<(place + 2)], as: UTF8.self), radix: 16) else {
+                return nil
+            }
+            bytes.append(byte)
+        }
+        return bytes
     }
 
-    private func set(_ key: Key, _ value: [UInt8]?) throws(ContentError) -> Bool {
-        let name = Self.prefix + key.rawValue
+    // MARK: Attributes
+
+    private static func name(_ key: Key) -> String { prefix + key.rawValue }
+
+    private func names() -> Set<String> {
+        var buffer = [CChar](repeating: 0, count: 65_536)
+        let count = listxattr(path, &buffer, buffer.count)
+        guard count > 0 else { return [] }
+        let names = buffer[..<count].split(separator: 0)
+        return Set(names.map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) })
+    }
+
+    private func get(_ name: String) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = getxattr(path, name, &buffer, buffer.count)
+        // (A value that is longer than any of ours is there, and says nothing.)
+        if count < 0 { return errno == ERANGE ? [] : nil }
+        return Array(buffer[..<count])
+    }
+
+    private func set(_ name: String, _ value: [UInt8]?) throws(ContentError) -> Bool {
         let result =
             if let value { setxattr(path, name, value, value.count, 0) } else { removexattr(path, name) }
         if result == 0 { return true }

@@ -123,7 +123,7 @@ package final class ContentLabels: Sendable {
             return
         }
         try catalog.write { writer in
-            for inode in try writer.documentsOnlyHere() { _ = try update(inode, in: writer) }
+            for inode in try writer.documentsOnlyHere() { _ = try updateMarked(inode, in: writer) }
         }
     }
 }

@@ -28,6 +28,101 @@ import Testing
         #expect(test.store.label(of: id) == nil)
     }
 
+    /// One attribute, which a person can read as well.
+    @Test func aLabelIsOneAttribute() throws {
+        let file = try test.open(size: 100)
+        try test.store.setLabel(full, of: id)
+        let text = "mode=4751\nbase=0001fe\nmtime=-5\nextents=100:0-10,50-60\nidentifier=id/ä\npath=f"
+        #expect(attributes(file) == ["user.hydrant.label": Array(text.utf8) + [0xff, 0x2f, 0x62]])
+        var odd = full
+        (odd.path, odd.identifier) = (Array("a\nmode=777".utf8), "a\r\nb\\nc\\")
+        try test.store.setLabel(odd, of: id, replacing: full)
+        #expect(test.store.label(of: id) == odd)
+        try test.store.setLabel(nil, of: id, replacing: odd)
+        #expect(attributes(file).isEmpty)
+    }
+
+    /// Labels of earlier versions, an attribute for each fact, which are there after an upgrade.
+    @Test(arguments: [true, false])
+    func olderLabels(isReplaced: Bool) throws {
+        let file = try test.open(size: 100)
+        let facts: [String: [UInt8]] = [
+            "path": full.path, "identifier": Array("id/ä".utf8), "base": [0, 1, 0xfe], "mtime": Array("-5".utf8),
+            "mode": Array("4751".utf8), "extents": Array("100:0-10,50-60".utf8),
+        ]
+        for (name, value) in facts {
+            #expect(setxattr(test.path(), "user.hydrant." + name, value, value.count, 0) == 0)
+        }
+        #expect(test.store.label(of: id) == full)
+        if isReplaced {
+            #expect(try test.store.setLabel(full, of: id))
+            #expect(test.store.label(of: id) == full)
+            #expect(Set(attributes(file).keys) == ["user.hydrant.label"])
+            // Both are there after a crash: the new one counts, and both are removed.
+            #expect(setxattr(test.path(), "user.hydrant.path", "old", 3, 0) == 0)
+            #expect(test.store.label(of: id) == full)
+            #expect(try test.store.setLabel(nil, of: id))
+            #expect(attributes(file).isEmpty)
+        } else {
+            #expect(try test.store.setLabel(nil, of: id))
+            #expect(attributes(file).isEmpty)
+            // What a crash has left of one is no label, and is removed as well.
+            #expect(setxattr(test.path(), "user.hydrant.mode", "644", 3, 0) == 0)
+            #expect(test.store.label(of: id) == nil)
+            #expect(try test.store.setLabel(nil, of: id))
+            #expect(attributes(file).isEmpty)
+        }
+    }
+
+    /// Where the two do not fit beside each other (ext4 has one block for all attributes of a file).
+    @Test func aLongOlderLabelMakesRoom() throws {
+        let file = try test.open(size: 100)
+        var long = full
+        long.path = Array(String(repeating: "folder/", count: 160).utf8)
+        long.identifier = String(repeating: "x", count: 1_000)
+        for (name, value) in ["path": long.path, "identifier": Array(long.identifier!.utf8), "mode": [0x37]] {
+            #expect(setxattr(test.path(), "user.hydrant." + name, value, value.count, 0) == 0)
+        }
+        #expect(try test.store.setLabel(long, of: id))
+        #expect(test.store.label(of: id) == long)
+        #expect(Set(attributes(file).keys) == ["user.hydrant.label"])
+    }
+
+    /// Whatever somebody has written there: the file counts as labelled, and as one with unknown bytes.
+    @Test(arguments: [
+        "", "=", "nonsense", "mode=9\npath", "mode=\u{0}\nextents=1:2", "base=0\nidentifier=\\",
+        String(repeating: "path=", count: 1_000),
+    ])
+    func anUnreadableLabelIsOne(text: String) throws {
+        _ = try test.open(size: 100)
+        if setxattr(test.path(), "user.hydrant.label", text, text.utf8.count, 0) != 0 {
+            // (No room for the long one: ext4.)
+            return #expect(errno == ENOSPC && text.utf8.count > 4_000)
+        }
+        let label = try #require(test.store.label(of: id))
+        #expect(label.path.isEmpty && label.extents == LabelledExtents(baseSize: .max, ranges: []))
+    }
+
+    /// A later version may say more.
+    @Test func unknownLinesAreSkipped() throws {
+        _ = try test.open(size: 100)
+        let text = "colour=red\nnothing\nmode=640\n=\npath=a"
+        #expect(setxattr(test.path(), "user.hydrant.label", text, text.utf8.count, 0) == 0)
+        #expect(test.store.label(of: id) == ContentLabel(path: Array("a".utf8), mode: 0o640))
+    }
+
+    private func attributes(_ file: ContentFile) -> [String: [UInt8]] {
+        var names = [CChar](repeating: 0, count: 4_096)
+        let count = max(0, flistxattr(file.descriptor, &names, names.count))
+        var found: [String: [UInt8]] = [:]
+        for name in names[..<count].split(separator: 0) {
+            let name = String(decoding: name.map(UInt8.init(bitPattern:)), as: UTF8.self)
+            var value = [UInt8](repeating: 0, count: 4_096)
+            found[name] = Array(value[..<max(0, fgetxattr(file.descriptor, name, &value, value.count))])
+        }
+        return found
+    }
+
     @Test func onlyADifferenceIsWritten() throws {
         let file = try test.open(size: 100)
         try test.store.setLabel(full, of: id)

@@ -195,7 +195,7 @@ struct RescueTests {
                 mount,
                 """
                 file=$(grep -l unlabelled -r storage)
-                for name in path mode; do setfattr -x user.hydrant.$name $file; done
+                setfattr -x user.hydrant.label $file
                 """)
             let before = FileManager.default.contents(atPath: mount.sandbox.state + "/catalog.sqlite")
             let (result, target) = try Self.rescue(mount)
@@ -237,16 +237,15 @@ struct RescueTests {
             try Self.outside(
                 mount,
                 """
-                label() { setfattr -n user.hydrant.$3 -v "$2" $(grep -lx "file $1" -r storage); }
-                label 1 "../../escaped" path
-                label 2 "/$SCRATCH/absolute" path
-                label 3 "a/../../../escaped" path
-                label 4 "doc5" path
-                label 6 "doc5/below" path
-                label 7 "0x646f63000037" path
-                label 7 "4777" mode
-                label 8 "nonsense" extents
-                label 8 "nonsense" mtime
+                label() { setfattr -n user.hydrant.label -v "$2" $(grep -lx "file $1" -r storage); }
+                label 1 "path=../../escaped"
+                label 2 "path=/$SCRATCH/absolute"
+                label 3 "path=a/../../../escaped"
+                label 4 "path=doc5"
+                label 6 "path=doc5/below"
+                # mode=4777, path=doc, two zeros, 7
+                label 7 0x6d6f64653d343737370a706174683d646f63000037
+                label 8 "$(printf 'mtime=nonsense\\nextents=nonsense\\npath=doc8')"
                 """)
             let (result, target) = try Self.rescue(mount)
             #expect(result.succeeded, "\(result)")
