@@ -225,8 +225,8 @@ let package = Package(
         .target(
             name: "MountHarness",
             dependencies: [
-                "ContentStore", "ControlAPI", "FUSE", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
-                "MountFrontend", "SyncEngine", "Volume", .logging,
+                "CLinux", "ContentStore", "ControlAPI", "FUSE", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "Trees", "MountFrontend", "SyncEngine", "Volume", .logging,
             ],
             path: "Tests/MountHarness", exclude: ["Servers/nextcloud_double.py"]),
         // Real WebDAV servers.

@@ -65,7 +65,7 @@ struct DaemonLaunch {
             throw fail("cannot make a pipe: \(String(cString: strerror(errno)))")
         }
         let log = configuration.logFile ?? "none"
-        let pid = try spawn(output)
+        let pid = try spawn(output, ready: ends.daemon)
         close(ends.daemon)
         let end = Listening(to: ends.own).wait(patience)
         close(ends.own)
@@ -97,9 +97,10 @@ struct DaemonLaunch {
         }
     }
 
-    private func spawn(_ output: Int32) throws(ExitCode) -> pid_t {
+    private func spawn(_ output: Int32, ready: Int32) throws(ExitCode) -> pid_t {
         let offered = try offer()
         defer { close(offered) }
+        keepFromDaemon(allBut: [offered, ready])
         do {
             return try Spawn.start(program.path, program.arguments.map { Array($0.utf8) }, as: .ownSession) { actions in
                 posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
@@ -107,6 +108,15 @@ struct DaemonLaunch {
                 posix_spawn_file_actions_adddup2(&actions, output, 2)
             }
         } catch { throw fail("\(name): cannot be started: \(error.reason)") }
+    }
+
+    /// The daemon lives for days: files that this command has inherited, such as one that a shell has open in another
+    /// mount, are not to stay open for so long.
+    private func keepFromDaemon(allBut kept: Set<Int32>) {
+        for descriptor in (SystemFile.names(in: "/proc/self/fd") ?? []).compactMap({ Int32($0) })
+        where descriptor > STDERR_FILENO && !kept.contains(descriptor) {
+            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        }
     }
 
     private func waitForEnd(of pid: pid_t) -> Int32 {

@@ -24,6 +24,25 @@ struct MountCommandTests {
         ["mount", store ?? "dir:\(mount.store)", mountPoint ?? mount.mountPoint, "--state-dir", mount.sandbox.state]
     }
 
+    /// A shell's open file in another mount would keep that mount busy.
+    @Test("a daemon in the background keeps no file that its command has inherited")
+    func inheritedFiles() async throws {
+        try await withSandbox { mount in
+            try Seeding(mount.scratch).file("document", "x")
+            let words = [Sandbox.executable] + Self.command(mount)
+            let script = #"exec 7<"$0/document" 8>"$0/other"; exec "$@""#
+            let result = try mount.sandbox.run(
+                ["bash", "-c", script, mount.scratch] + words, environment: mount.environment, limit: 20)
+            #expect(result.succeeded, "\(result)")
+            let daemon = try mount.daemonPID()
+            let folder = "/proc/\(daemon)/fd"
+            let links = try FileManager.default.contentsOfDirectory(atPath: folder)
+                .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\($0)") }
+            #expect(!links.isEmpty && !links.contains { $0.hasPrefix(mount.scratch) }, "\(links)")
+            try mount.unmount()
+        }
+    }
+
     @Test("a store that does not exist, or is not a directory")
     func storeMissing() async throws {
         try await withSandbox { mount in
