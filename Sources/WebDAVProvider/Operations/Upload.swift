@@ -138,7 +138,7 @@ struct Upload {
     private func seen(replacing base: Validator?) async throws(FileProviderError) -> DAVResource {
         let isSent = { (there: DAVResource) in there.size == contents.size && there.validator != base }
         if let there = try await client.sights.resource(location, client), isSent(there) { return there }
-        guard let there = try await provider.shown(location, within: Self.underLock, isSent) else {
+        guard let there = try await provider.shown(location, within: Self.underLock, questions: 1, isSent) else {
             throw FileProviderError(.cannotSynchronize, "“\(place.name)”: the server has not stored the upload")
         }
         return there

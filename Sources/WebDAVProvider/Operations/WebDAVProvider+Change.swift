@@ -72,21 +72,23 @@ extension WebDAVProvider {
 
     /// A resource that a server cluster may show only a moment after it was put there.
     ///
+    /// - Parameter questions: so often the server is asked at least: a slow one takes all of the time for a few answers.
     /// - Returns: nil: not shown within that time.
     func shown(
-        _ location: HTTPLocation, within limit: Duration = .seconds(10),
+        _ location: HTTPLocation, within limit: Duration = .seconds(10), questions: Int = 8,
         _ isRight: (DAVResource) -> Bool = { _ in true }
     ) async throws(FileProviderError) -> DAVResource? {
         let start = ContinuousClock.now
         var pause = Duration.milliseconds(100)
-        while true {
+        for question in 1... {
             if let resource = try await client.resource(location), isRight(resource) { return resource }
-            guard start.duration(to: .now) + pause < limit else { return nil }
+            guard question < questions || start.duration(to: .now) + pause < limit else { return nil }
             do { try await Task.sleep(for: pause) } catch {
                 throw FileProviderError(.cancelled, "\(location): given up")
             }
             pause = min(pause * 2, .seconds(1))
         }
+        return nil
     }
 
     /// - Throws: ``FileProviderError/Code/noSuchItem`` when the target folder is gone.
