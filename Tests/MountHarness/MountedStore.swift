@@ -180,14 +180,23 @@ package final class MountedStore: Sendable {
         guard result.succeeded else { throw HarnessError("sync: \(result)\n\(reasons)\n\(logTail)") }
     }
 
-    /// Why something may still be pending: requests of the kernel that nobody has answered, open files, and what waits.
+    /// Why something may still be pending: requests of the kernel that nobody has answered, what waits, open files of
+    /// the mount and of the daemon, and the catalog's last rows.
     private var reasons: String {
         let questions = """
             echo "requests: $(cat "/sys/fs/fuse/connections/$(mountpoint -d "$MOUNT" | cut -d: -f2)/waiting")"
             "$HYDRANT" status "$MOUNT"; "$HYDRANT" status "$MOUNT" "$MOUNT"/*
-            ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "$MOUNT"
+            ls -l /proc/[0-9]*/fd 2>/dev/null | grep -F "$(dirname "$MOUNT")/"
+            /usr/bin/python3 - "\(sandbox.state)/catalog.sqlite" <<'END'
+            import sqlite3, sys
+            catalog = sqlite3.connect(f"file:{sys.argv[1]}?mode=ro", uri=True)
+            catalog.row_factory = sqlite3.Row
+            for table in ("item", "inode"):
+                for row in catalog.execute(f"SELECT * FROM {table} ORDER BY id DESC LIMIT 8"):
+                    print(table, {name: row[name] for name in row.keys() if row[name] not in (None, 0)})
+            END
             """
-        return (try? shell("{ \(questions); } 2>&1"))?.stdout ?? ""
+        return (try? shell("{ \(questions)\n} 2>&1"))?.stdout ?? ""
     }
 
     /// Nil when store and mount are equal, byte for byte; else the differences. Ignores drafts of uploads, which the
