@@ -165,8 +165,10 @@ final class FUSERingQueue: Sendable {
         }
     }
 
-    /// The thread has answered a request. If it owns another entry, because no thread could be started for that, and
-    /// there is a thread without one: the thread that the answered entry goes to.
+    /// Call when `thread` has answered a request within its call. A thread owns two entries where none could be started
+    /// for the second.
+    ///
+    /// - Returns: the thread that gets the answered entry instead of `thread`; nil: `thread` keeps it.
     func relief(of thread: FUSERingThread) -> FUSERingThread? {
         state.withLock { state in
             guard thread.owned > 1, let other = state.threads.first(where: { $0.owned <= 0 }) else { return nil }

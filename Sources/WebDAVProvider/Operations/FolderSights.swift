@@ -22,8 +22,8 @@ final class FolderSights: Sendable {
     private let folders = Mutex<[HTTPLocation: Folder]>([:])
     private let shared = Atomic(false)
 
-    /// Documents gather for one listing until none has come for a while (`quiet`), so many wait that the uploads at once
-    /// hardly allow more, or the first has waited long enough.
+    /// Documents gather for one listing until none has come for the time `quiet`, or `enough` of them wait, or the first
+    /// has waited for the time `longestGathering`.
     private static let (quiet, longestGathering) = (Duration.milliseconds(30), Duration.milliseconds(200))
     private static let enough = uploadsToSee * 3 / 4
     /// The uploads under way where documents share listings: the transport still limits those that transfer, and the

@@ -72,8 +72,10 @@ extension WebDAVProvider {
 
     /// A resource that a server cluster may show only a moment after it was put there.
     ///
-    /// - Parameter questions: so often the server is asked at least: a slow one takes all of the time for a few answers.
-    /// - Returns: nil: not shown within that time.
+    /// - Parameters:
+    ///   - limit: after this time the server is not asked again,
+    ///   - questions: but at least this often, because a slow server takes up the time with a few answers.
+    /// - Returns: nil: not shown.
     func shown(
         _ location: HTTPLocation, within limit: Duration = .seconds(10), questions: Int = 8,
         _ isRight: (DAVResource) -> Bool = { _ in true }
