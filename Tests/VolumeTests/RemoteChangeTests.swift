@@ -170,18 +170,23 @@ import Volume
     @Test func noReadFailsBecauseVersionsCome() async throws {
         try test.remote.put("a", "version 0")
         _ = try await test.lookUp("a")
-        let isOver = Mutex(false)
-        async let versions = {
-            var count = 0
-            while !isOver.withLock({ $0 }) {
-                count += 1
-                try test.remote.put("a", "version \(count)")
+        let state = Mutex((versions: 0, isOver: false))
+        async let versions: Void = {
+            while !state.withLock({ $0.isOver }) {
+                let version = state.withLock { state in
+                    state.versions += 1
+                    return state.versions
+                }
+                try test.remote.put("a", "version \(version)")
                 try await test.refresh()
             }
-            return count
         }()
-        defer { isOver.withLock { $0 = true } }
-        for _ in 0..<400 {
+        defer { state.withLock { $0.isOver = true } }
+        // (The task that makes versions may get its first turn long after this one.)
+        var reads = 0
+        while reads < 400 || state.withLock({ $0.versions }) < 20 {
+            reads += 1
+            await Task.yield()
             let handle: HandleID
             do { handle = try await test.open("a").handle } catch let error as VolumeError {
                 #expect(error.errno == ESTALE, "\(error)")
@@ -191,8 +196,8 @@ import Volume
             #expect(text.hasPrefix("version "))
             test.volume.close(handle)
         }
-        isOver.withLock { $0 = true }
-        #expect(try await versions > 0)
+        state.withLock { $0.isOver = true }
+        try await versions
     }
 
     @Test func aClosedDocumentIsANewNodeToo() async throws {
