@@ -107,6 +107,9 @@ struct FileLabel {
     }
 
     private static func escaped(_ identifier: String) -> String {
+        guard identifier.utf8.contains(where: { $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "\n") }) else {
+            return identifier
+        }
         let bytes = identifier.utf8.flatMap { byte -> [UInt8] in
             switch byte {
             case UInt8(ascii: "\\"): Array(#"\\"#.utf8)
@@ -148,14 +151,20 @@ struct FileLabel {
     }
 
     private static func text(_ label: ContentLabel) -> [UInt8] {
-        var lines = ["mode=" + String(label.mode, radix: 8)]
-        if let base = label.base, base.count <= 250 { lines.append("base=" + base.hexadecimal) }
-        if let modified = label.modified { lines.append("mtime=\(modified)") }
-        if let extents = label.extents { lines.append("extents=" + extents.text) }
-        if let identifier = label.identifier, identifier.utf8.count <= 1_000 {
-            lines.append("identifier=" + escaped(identifier))
+        var text: [UInt8] = []
+        text.reserveCapacity(label.path.count + 200)
+        func add(_ key: Key, _ value: String) {
+            text += "\(key.rawValue)=".utf8
+            text += value.utf8
+            text.append(UInt8(ascii: "\n"))
         }
-        return Array((lines.joined(separator: "\n") + "\npath=").utf8) + shortened(label.path)
+        add(.mode, String(label.mode, radix: 8))
+        if let base = label.base, base.count <= 250 { add(.base, base.hexadecimal) }
+        if let modified = label.modified { add(.mtime, "\(modified)") }
+        if let extents = label.extents { add(.extents, extents.text) }
+        if let identifier = label.identifier, identifier.utf8.count <= 1_000 { add(.identifier, escaped(identifier)) }
+        text += "path=".utf8
+        return text + shortened(label.path)
     }
 
     /// All attributes of a file share one block (4 KiB, ext4): of a very long path only the last components are kept.

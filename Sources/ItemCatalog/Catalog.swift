@@ -38,6 +38,11 @@ package final class Catalog: Sendable {
     private let rowWatch = RowWatch()
     private struct WeakObserver: Sendable { weak var observer: (any CommitObserver)? }
     private let observer = AdaptiveMutex(WeakObserver())
+    struct WeakCarried: Sendable { weak var changes: (any WaitingChanges)? }
+    let carried = AdaptiveMutex(WeakCarried())
+    /// The thread that has the turn; 0: none.
+    private let turnHolder = Atomic<UInt>(0)
+    var isUsedByThisThread: Bool { turnHolder.load(ordering: .relaxed) == UInt(pthread_self()) }
 
     /// Opens or creates the catalog of `domain` at `path`.
     ///
@@ -157,8 +162,13 @@ package final class Catalog: Sendable {
     /// Changes with every write. Earlier look-ups are valid while this number stays the same.
     package var edition: Int { commits.load(ordering: .relaxed) }
 
-    /// Looks something up; sees every change committed before the call.
+    /// Looks something up; sees every change made before the call.
     package func read<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
+        settle()
+        return try readNow(body)
+    }
+
+    func readNow<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
         do {
@@ -167,7 +177,7 @@ package final class Catalog: Sendable {
             var result: Result<T, any Error>?
             if turn.try() {
                 defer { turn.unlock() }
-                result = Result { try writer.unsafeRead { try readTransaction($0, body) } }
+                result = Result { try holdingTurn { try writer.unsafeRead { try readTransaction($0, body) } } }
             }
             return try result?.get() ?? readers.read { try readTransaction($0, body) }
         } catch {
@@ -178,6 +188,11 @@ package final class Catalog: Sendable {
     /// Like `read`, and nobody commits before it returns: this call waits for the writer, and later writers wait for
     /// it.
     package func readInTurn<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
+        settle()
+        return try readInTurnNow(body)
+    }
+
+    func readInTurnNow<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
         try users.enter(path)
         defer { users.leave() }
         do { return try inTurn { try writer.unsafeRead { try readTransaction($0, body) } } } catch {
@@ -187,6 +202,7 @@ package final class Catalog: Sendable {
 
     /// Like `read`, on a read-only connection: however long `body` takes, no commit waits for it.
     package func readAside<T>(_ body: (Reader) throws -> T) throws(CatalogError) -> T {
+        settle()
         try users.enter(path)
         defer { users.leave() }
         do { return try readers.read { try readTransaction($0, body) } } catch {
@@ -233,15 +249,22 @@ package final class Catalog: Sendable {
     }
 
     private func inTurn<T>(_ body: () throws -> T) throws -> T {
-        try turn.withLock(body)
+        try turn.withLock { try holdingTurn(body) }
+    }
+
+    private func holdingTurn<T>(_ body: () throws -> T) throws -> T {
+        turnHolder.store(UInt(pthread_self()), ordering: .relaxed)
+        defer { turnHolder.store(0, ordering: .relaxed) }
+        return try body()
     }
 
     private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
         let observer = observer.withLock { $0.observer }
+        let carried = carried.withLock { $0.changes }
         var begun: TreeTransaction?
         let result: T
         do {
-            result = try transaction(body) {
+            result = try transaction(carried, body) {
                 begun = $0; observer?.begins($0)
             }
         } catch {
@@ -253,7 +276,7 @@ package final class Catalog: Sendable {
     }
 
     private func transaction<T>(
-        _ body: (Writer) throws -> T, _ begins: (TreeTransaction) -> Void
+        _ carried: (any WaitingChanges)?, _ body: (Writer) throws -> T, _ begins: (TreeTransaction) -> Void
     ) throws(CatalogError) -> T {
         do {
             // Counted also on failure; the cost is one unnecessary look-up.
@@ -265,8 +288,13 @@ package final class Catalog: Sendable {
                     begins(transaction.transaction)
                     var isCommitted = false
                     defer { rowWatch.ended(isCommitted: isCommitted) }
-                    let result = try transaction.inTransaction(Reader.beginToWrite) { try body(transaction) }
+                    var areMade: (() -> Void)?
+                    let result = try transaction.inTransaction(Reader.beginToWrite) {
+                        if let carried, !carried.isEmpty { areMade = try carried.make(in: transaction) }
+                        return try body(transaction)
+                    }
                     isCommitted = true
+                    areMade?()
                     return result
                 }
             }
@@ -305,6 +333,7 @@ package final class Catalog: Sendable {
 
     /// When this returns, earlier commits survive power loss: the write-ahead log is on disk.
     package func synchronize() throws(CatalogError) {
+        settle()
         // Programs that sync a file sync its folder next; a second flush of the disk's cache would be useless.
         let committed = commits.load(ordering: .acquiring)
         if durableCommits.load(ordering: .acquiring) == committed { return }
@@ -366,6 +395,7 @@ package final class Catalog: Sendable {
 
     /// Waits for current users of the catalog; later calls get an error.
     package func close() {
+        settle()
         users.shut()
         queries.clear()
         checkpointer.close()

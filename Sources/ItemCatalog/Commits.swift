@@ -49,6 +49,23 @@ package enum CommitNotices {
         for notice in notices { notice() }
     }
 
+    /// Runs `body`, and carries out the notices of its commits on another thread: the caller may hold any lock, because it
+    /// only meant to read.
+    static func elsewhere(_ body: () -> Void) {
+        let waiting = waiting
+        let before = waiting.notices.count
+        waiting.depth += 1
+        body()
+        waiting.depth -= 1
+        let handedOver = HandedOver(notices: Array(waiting.notices[before...]))
+        waiting.notices.removeSubrange(before...)
+        if handedOver.notices.isEmpty { return }
+        DispatchQueue.global().async { for notice in handedOver.notices { notice() } }
+    }
+
+    /// Unchecked: the thread that made the notices has given them up.
+    private struct HandedOver: @unchecked Sendable { var notices: [() -> Void] }
+
     static func carryOut(_ notice: @escaping () -> Void) {
         let waiting = waiting
         if waiting.depth > 0 { waiting.notices.append(notice) } else { notice() }

@@ -32,9 +32,13 @@ package final class ContentLabels: Sendable {
     /// Writes, changes or removes the label of an inode's bytes. Removes none while a writer is at work.
     ///
     /// A failure is logged once and does not fail the write: the bytes and the catalog matter more.
-    /// - Parameter isNew: the file was just made.
+    /// - Parameters:
+    ///   - isNew: the file was just made.
+    ///   - isDated: the file's own date is the document's.
     /// - Returns: whether the file's ctime has changed.
-    package func update(_ inode: InodeRecord, in reader: Catalog.Reader, isNew: Bool = false) throws -> Bool {
+    package func update(
+        _ inode: InodeRecord, in reader: Catalog.Reader, isNew: Bool = false, isDated: Bool = false
+    ) throws -> Bool {
         guard inode.kind == .document else { return false }
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         var facts = try inode.linkCount > 0 ? reader.labelFacts(of: inode.id) : nil
@@ -49,7 +53,7 @@ package final class ContentLabels: Sendable {
         }
         var label = ContentLabel(
             path: before?.label?.path ?? [], identifier: facts.identifier?.rawValue, base: facts.base?.bytes,
-            modified: ownDate(of: inode, id), mode: inode.mode,
+            modified: isDated || isNew ? nil : ownDate(of: inode, id), mode: inode.mode,
             extents: inode.extents.map { LabelledExtents(baseSize: inode.baseSize, ranges: Array($0.ranges)) })
         if before?.facts != facts || before?.label == nil {
             guard let names = try reader.path(of: inode.id) else { return false }

@@ -246,16 +246,13 @@ package final class SyncEngine: Sendable {
         if item.isMovedRemotelyOnly, let identifier = item.identifier { remote.recheck(.item(identifier)) }
     }
 
+    /// A program has made a change; ``changed()`` follows in a moment, once for many.
+    package func willChange() { queue.willChange() }
+
     /// The last program closed a document.
-    ///
-    /// - Parameter wrote: there may be something to send.
-    package func released(_ inode: InodeID, _ generation: GenerationID, wrote: Bool) {
+    package func released(_ inode: InodeID, _ generation: GenerationID) {
         downloader.released(generation)
         cache.used(inode)
-        if wrote {
-            queue.changed()
-            activity()
-        }
         stopper.released(inode)
     }
 

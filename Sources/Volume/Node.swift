@@ -130,6 +130,9 @@ extension Node {
         var changed: FileTime
 
         init(_ record: InodeRecord) { (size, modified, changed) = (record.size, record.modified, record.changed) }
+        init(_ written: Volume.Written) {
+            (size, modified, changed) = (written.size, written.modified, written.changed)
+        }
     }
 }
 

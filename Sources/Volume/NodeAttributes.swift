@@ -38,14 +38,17 @@ extension Volume {
     package func attributes(of id: NodeID) throws(VolumeError) -> NodeAttributes {
         do {
             if table.made(id) == nil, let inode = table.inode(of: id) {
-                let attributes = attributes(ofUnused: try catalog.read { try $0.inode(inode) })
+                let closed = closedWriters.waiting
+                var record = try catalog.peek { try $0.inode(inode) }
+                closed.show(in: &record)
+                let attributes = attributes(ofUnused: record)
                 if table.made(id) == nil { return attributes }
             }
             let node = try node(id)
             if let past = node.withLock({ $0.past }) {
                 return NodeAttributes(record: past, isStable: false)
             }
-            return attributes(try catalog.read { try $0.inode(node.inode) }, node)
+            return attributes(try catalog.peek { try $0.inode(node.inode) }, node)
         } catch {
             throw VolumeError(error)
         }
@@ -76,9 +79,12 @@ extension Volume {
             // A writer's work is recorded under this lock: changes that were ahead of the row when it was read may be
             // in the row now, and nowhere else. (An older size would cut what other programs have in the kernel's
             // cache.)
-            if !state.isPast, state.wasWritten, let now = try? catalog.read({ try $0.inode(node.inode) }) {
-                record = now
+            if !state.isPast, state.wasWritten {
+                let closed = closedWriters.waiting
+                if let now = try? catalog.peek({ try $0.inode(node.inode) }) { record = now }
+                closed.show(in: &record)
             }
+            _ = stamp(node, &state)
             let isBehind = !state.isPast && record.generation != state.generation
             if isBehind, let content = state.content, let status = try? content.status() {
                 // The catalog has a new version, and the node, which stands for the old one, has not been told yet: the

@@ -15,7 +15,7 @@ extension Volume: VolumeObserving {
         return node.withLock { state in
             guard state.writers > 0, let content = state.content else { return false }
             guard state.isPassedThrough else { return state.open?.writing?.unrecorded != nil }
-            return BackingStamp(try? content.status()) != state.open?.writing?.stamp
+            return BackingStamp(try? content.status()) != stamp(node, &state)
         }
     }
 
@@ -69,7 +69,7 @@ extension Volume: VolumeObserving {
                 guard let content = state.content else { return false }
                 mount.store.rename(content, to: GenerationID(inode: new.rawValue, number: 1))
                 mount.store.remove(GenerationID(inode: inode.rawValue, number: state.generation))
-                if let stamp = state.open?.writing?.stamp { state.open?.writing?.stamp = restamp(stamp, new) }
+                if let stamp = stamp(node, &state) { state.open?.writing?.stamp = restamp(stamp, new) }
                 // (Another inode number.)
                 state.open?.writing?.isShownOutdated = true
                 state.generation = 1

@@ -9,11 +9,18 @@ import Trees
 
 /// Flush, fsync, close: the catalog records what writers did.
 extension Volume {
-    /// FLUSH, before close(2) returns: the written bytes are pending, durably. They are sent when the last writer has
-    /// closed the document, of which only RELEASE tells.
+    /// FLUSH, before close(2) returns: the written bytes are pending, and a killed daemon does not lose them. The next
+    /// transaction records them (``ClosedWriters``). They are sent when the last writer has closed the document, of which
+    /// only RELEASE tells.
     package func flush(_ id: HandleID) throws(VolumeError) {
         guard let handle = handles[id], handle.isWritable else { return }
-        try record(handle.node)
+        switch try changing(handle.node, { try record(handle.node, &$0, mayWait: true) }) {
+        case .nothing: break
+        case .recorded: engine.changed()
+        case .waits:
+            engine.willChange()
+            seeToItLater()
+        }
     }
 
     /// fsync(2): first the bytes, then the catalog, which records in one transaction what was written and that it is
@@ -64,7 +71,7 @@ extension Volume {
                 }
                 if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }
             }
-            let isNoted = try handle.isWritable && record(node, &state, note)
+            let isNoted = try handle.isWritable && record(node, &state, note) != .nothing
             if !isNoted { try catalog.write { try note($0, false) } }
             return isDurable
         }
@@ -84,10 +91,6 @@ extension Volume {
         _ = try record(node, &state)
     }
 
-    private func record(_ node: Node) throws(VolumeError) {
-        if try changing(node, { try record(node, &$0) }) { engine.changed() }
-    }
-
     /// The file itself gets the date that the catalog gets: by that date the file is known again after a power loss.
     private func dateFile(_ state: Node.State) throws {
         guard let content = state.content, !state.isPassedThrough,
@@ -97,15 +100,26 @@ extension Volume {
         try content.setModified(modified)
     }
 
-    /// Writes into the catalog what writers did since the last time. Returns whether they did anything. The document is
-    /// not sent before the last of them has closed it.
+    /// What became of a writer's changes.
+    private enum Recording {
+        case nothing, recorded
+        /// ``ClosedWriters`` has them.
+        case waits
+    }
+
+    /// Writes into the catalog what writers did since the last time. The document is not sent before the last of them has
+    /// closed it.
     ///
-    /// - Parameter besides: done in the same transaction; told whether the file has another label.
+    /// - Parameters:
+    ///   - mayWait: the next transaction may do it, where a killed daemon loses nothing by that.
+    ///   - besides: done in the same transaction; told whether the file has another label.
     private func record(
-        _ node: Node, _ state: inout Node.State,
+        _ node: Node, _ state: inout Node.State, mayWait: Bool = false,
         _ besides: (Catalog.Writer, Bool) throws -> Void = { _, _ in }
-    ) throws -> Bool {
-        guard let content = state.content, let writing = state.open?.writing else { return false }
+    ) throws -> Recording {
+        _ = stamp(node, &state)
+        let failed = closedWriters.takeFailed(node.inode)
+        guard let content = state.content, let writing = state.open?.writing else { return .nothing }
         try dateFile(state)
         var now = BackingStamp(try content.status()) ?? BackingStamp.none
         let size: Int64
@@ -114,7 +128,7 @@ extension Volume {
         var killsPrivileges = false
         let isPassedThrough = state.isPassedThrough
         if isPassedThrough {
-            guard now != writing.stamp else { return false }
+            guard now != writing.stamp || failed != nil else { return .nothing }
             if writing.isUntouched(now) {
                 let row = try catalog.read { try $0.inode(node.inode) }
                 try content.setModified(row.modified.nanoseconds)
@@ -126,13 +140,32 @@ extension Volume {
             // Nobody knows which program wrote past us; it is safer to take them away.
             killsPrivileges = state.isPrivileged
         } else {
-            guard let unrecorded = writing.unrecorded else { return false }
+            let earlier = failed.map {
+                Node.Writing.Unrecorded(
+                    size: $0.written.size, modified: $0.written.modified, changed: $0.written.changed)
+            }
+            guard let unrecorded = writing.unrecorded ?? earlier else { return .nothing }
             (size, modified, changed) = (unrecorded.size, unrecorded.modified, unrecorded.changed)
         }
-        let written = Written(
+        var written = Written(
             inode: node.inode, generation: state.generation, size: size, modified: modified, changed: changed,
             stamp: now, isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges)
         let (isRecorded, extents) = (content.isRecorded, content.present)
+        if mayWait, isRecorded, extents == nil, !killsPrivileges, writing.isMarkedModified || writing.stamp != .none {
+            try catalog.peekInTurn { reader in
+                let row = try reader.inode(node.inode)
+                guard row.generation == written.generation else {
+                    throw CatalogError(.replaced, "the contents were replaced")
+                }
+                written.changed = row.changed(after: written.changed, now: .now)
+                closedWriters.add(
+                    ClosedWriters.Unrecorded(
+                        written: written, content: content, isPassedThrough: isPassedThrough,
+                        before: Node.ShownTimes(row)))
+            }
+            wasRecorded(&state, writing, written.stamp, Node.ShownTimes(written))
+            return .waits
+        }
         let (row, stamp) = try catalog.write { writer in
             // (A download is recorded a while later, and for this generation only: not for a copy that was split off
             // it.)
@@ -145,15 +178,23 @@ extension Volume {
         }
         if !isRecorded { mount.extentsGrew() }
         content.noteRecorded(extents)
-        if killsPrivileges { (state.isSetID, state.hasCapabilities) = (false, false) }
-        state.open?.writing?.stamp = stamp
-        state.open?.writing?.unrecorded = nil
-        let times = Node.ShownTimes(row)
-        // (A new document that is longer by now: the kernel knows of the write. This is the usual case.)
-        if killsPrivileges || writing.shown.map({ $0 != times && ($0.size > 0 || times.size == 0) }) ?? false {
+        if killsPrivileges {
+            (state.isSetID, state.hasCapabilities) = (false, false)
             state.open?.writing?.isShownOutdated = true
         }
-        return true
+        wasRecorded(&state, writing, stamp, Node.ShownTimes(row))
+        return .recorded
+    }
+
+    private func wasRecorded(
+        _ state: inout Node.State, _ writing: Node.Writing, _ stamp: BackingStamp, _ times: Node.ShownTimes
+    ) {
+        state.open?.writing?.stamp = stamp
+        state.open?.writing?.unrecorded = nil
+        // (A new document that is longer by now: the kernel knows of the write. This is the usual case.)
+        if writing.shown.map({ $0 != times && ($0.size > 0 || times.size == 0) }) ?? false {
+            state.open?.writing?.isShownOutdated = true
+        }
     }
 
     /// RELEASE: the last descriptor of an open file was closed.
@@ -163,13 +204,14 @@ extension Volume {
         var end = End()
         do {
             try changing(node) { state in
-                let recorded = try record(node, &state)
-                end = leave(node, &state, handle, recorded: recorded)
+                let isLast = state.open?.handles == 1
+                // (What others go on with needs the file as it is when all is recorded.)
+                if !isLast { catalog.settle() }
+                let recording = try record(node, &state, mayWait: isLast)
+                end = leave(node, &state, handle, recorded: recording != .nothing)
             }
         } catch {
-            mount.logger.error(
-                "cannot record a change; this is tried again at the next write and at the next mount",
-                metadata: ["inode": "\(node.inode)", "error": "\(error)"])
+            notRecorded(node.inode, error)
             end = node.withLock { leave(node, &$0, handle, recorded: nil) }
         }
         if handle.isWritable { splits.published() }
@@ -179,8 +221,10 @@ extension Volume {
         let inode = node.inode
         if end.isMapped, let released = end.released { watchMapping(of: inode, generation: released.number) }
         if let gone = table.closed(node) { reclaim(gone) }
-        if let released = end.released {
-            engine.released(inode, released, wrote: handle.isWritable || end.isWriterDone)
+        if let released = end.released { engine.released(inode, released) }
+        if end.isMarkWaiting {
+            engine.willChange()
+            seeToItLater()
         } else if handle.isWritable || end.isWriterDone {
             engine.changed()
         }
@@ -192,6 +236,8 @@ extension Volume {
         var released: GenerationID?
         var rescue: Task<Void, Never>?
         var isWriterDone = false
+        /// ``ClosedWriters`` takes the mark away.
+        var isMarkWaiting = false
         var isMapped = false
         /// The kernel has attributes that are not those of the row.
         var isStale = false
@@ -232,12 +278,8 @@ extension Volume {
             // (The watch for changes through a mapping finds these.)
             end.isMapped = end.released != nil && open.content.isComplete
         } else if let released = end.released {
-            end.isMapped = mayBeMapped && mount.store.isWritable(released)
-            if end.isMapped {
-                _ = endWriting(node.inode, mapped: writing.stamp, isReady: false)
-            } else {
-                clearMarkLater(node.inode)
-            }
+            closedWriters.close(node.inode, mapped: mayBeMapped ? (released, writing.stamp) : nil)
+            end.isMarkWaiting = true
         } else if !mayBeMapped {
             _ = endWriting(node.inode, mapped: nil, isReady: true)
             open.writing = nil

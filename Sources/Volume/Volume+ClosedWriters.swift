@@ -1,3 +1,4 @@
+import ContentStore
 import FileProvider
 import ItemCatalog
 import Locking
@@ -5,56 +6,271 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Documents whose last writer has closed them, and which still carry the dirty mark: the mark is taken away a moment
-/// later, for many documents in one transaction. The writer's changes are recorded by then (FLUSH), and close(2) does
-/// not wait for RELEASE.
-final class ClosedWriters: Sendable {
+/// What writers did before they closed their documents, and has no commit of its own (``WaitingChanges``).
+///
+/// First come changes that FLUSH would have to record. A killed daemon does not lose them: the dirty mark is in the
+/// catalog since the open, and the file has the bytes, their size and their date (`Volume.recover`). Then come the marks
+/// of documents whose last writer has closed them: they are taken away a moment later, for many documents in one
+/// transaction, because close(2) does not wait for RELEASE.
+final class ClosedWriters: WaitingChanges {
+    /// A writer's changes that the catalog does not have yet.
+    struct Unrecorded {
+        var written: Volume.Written
+        var content: ContentFile
+        var isPassedThrough: Bool
+        /// The document's row without these changes.
+        var before: Node.ShownTimes
+        var number: UInt64 = 0
+    }
+
+    /// A document whose mark is to be taken away.
+    struct Closed {
+        /// Set where the file may still be mapped, with its state when it was recorded last.
+        var mapped: (id: GenerationID, stamp: BackingStamp)?
+        /// When the file was found in use after its close. The kernel lets go of the file behind a passthrough handle a
+        /// moment after RELEASE.
+        var usedSince: ContinuousClock.Instant?
+        var number: UInt64 = 0
+    }
+
     private struct State {
-        /// With the number of the close: a later close of the same document has another number.
-        var waiting: [InodeID: UInt64] = [:]
-        var closes: UInt64 = 0
+        var unrecorded: [InodeID: Unrecorded] = [:]
+        var closed: [InodeID: Closed] = [:]
+        /// Files whose ctime has changed when their changes were recorded: by a label, not by a writer.
+        var restamped: [InodeID: (from: BackingStamp, to: BackingStamp)] = [:]
+        /// Could not be recorded, of documents that are still open.
+        var failed: [InodeID: Unrecorded] = [:]
+        /// A later entry of the same document has another number.
+        var entries: UInt64 = 0
+        var recorder: Recorder?
+        /// Marks have been taken away since this was asked.
+        var hasEnded = false
+
+        mutating func forget(_ ended: [InodeID: Closed]) {
+            for (inode, closed) in ended where self.closed[inode]?.number == closed.number {
+                (self.closed[inode], restamped[inode]) = (nil, nil)
+            }
+        }
     }
     private let state = AdaptiveMutex(State())
 
-    func add(_ inode: InodeID) {
+    struct Recorder: Sendable {
+        /// Whether nobody can change the document's file any more, and it is as it was when it was closed.
+        var isOver: @Sendable (Unrecorded, Closed) -> Bool
+        /// Records a writer's changes, and returns the file's state afterwards.
+        var record: @Sendable (Unrecorded, _ ends: Bool, Catalog.Writer) throws -> BackingStamp
+        /// Changes could not be recorded. Must not block.
+        var failed: @Sendable (Unrecorded, CatalogError, _ isClosed: Bool) -> Void
+    }
+
+    /// Set once.
+    func start(_ recorder: Recorder) { state.withLock { $0.recorder = recorder } }
+
+    // MARK: Changes that wait
+
+    var isEmpty: Bool { state.withLock { $0.unrecorded.isEmpty } }
+
+    func make(in writer: Catalog.Writer) throws -> (@Sendable () -> Void) {
+        let (all, closed, recorder) = state.withLock { ($0.unrecorded, $0.closed, $0.recorder) }
+        guard let recorder else { return {} }
+        var ended: [InodeID: Closed] = [:]
+        var restamped: [InodeID: (from: BackingStamp, to: BackingStamp)] = [:]
+        var failures: [InodeID: CatalogError] = [:]
+        for (inode, changes) in all {
+            do {
+                let over = closed[inode].flatMap { recorder.isOver(changes, $0) ? $0 : nil }
+                let stamp = try recorder.record(changes, over != nil, writer)
+                if let over { ended[inode] = over }
+                if stamp != changes.written.stamp { restamped[inode] = (changes.written.stamp, stamp) }
+            } catch {
+                let failure = writer.failure(error)
+                switch failure.code {
+                case .diskFull: throw failure
+                // (The document was removed: nobody can ask for it any more.)
+                case .replaced, .notFound: break
+                default: failures[inode] = failure
+                }
+            }
+        }
+        return { [self, ended, restamped, failures] in
+            let failed = state.withLock { state in
+                for (inode, changes) in all where state.unrecorded[inode]?.number == changes.number {
+                    state.unrecorded[inode] = nil
+                }
+                for (inode, stamps) in restamped {
+                    state.restamped[inode] = stamps
+                    if state.closed[inode]?.mapped?.stamp == stamps.from {
+                        state.closed[inode]?.mapped?.stamp = stamps.to
+                    }
+                }
+                if !ended.isEmpty { state.hasEnded = true }
+                state.forget(ended)
+                return failures.compactMap { inode, failure in
+                    all[inode].map { changes in
+                        // (The mark stays.)
+                        let isClosed = state.closed.removeValue(forKey: inode) != nil
+                        if !isClosed { state.failed[inode] = changes }
+                        return (changes, failure, isClosed)
+                    }
+                }
+            }
+            for (changes, failure, isClosed) in failed { recorder.failed(changes, failure, isClosed) }
+        }
+    }
+
+    /// The next transaction records these changes. Call it in the catalog's turn, so that no transaction that has begun
+    /// goes without them.
+    func add(_ changes: Unrecorded) {
         state.withLock { state in
-            state.closes += 1
-            state.waiting[inode] = state.closes
+            state.entries += 1
+            var changes = changes
+            changes.number = state.entries
+            state.unrecorded[changes.written.inode] = changes
+        }
+    }
+
+    func isWaiting(_ inode: InodeID) -> Bool { state.withLock { $0.unrecorded[inode] != nil } }
+
+    /// The changes that wait. Ask before a row is read, and give the row to ``Waiting/show(in:)``.
+    var waiting: Waiting { state.withLock { Waiting(unrecorded: $0.unrecorded) } }
+
+    struct Waiting {
+        fileprivate var unrecorded: [InodeID: Unrecorded]
+
+        /// Gives a row that may be from before the changes what they make of it.
+        func show(in record: inout InodeRecord) {
+            guard let changes = unrecorded[record.id], changes.written.generation == record.generation,
+                changes.before == Node.ShownTimes(record)
+            else { return }
+            let written = changes.written
+            (record.size, record.modified, record.changed) = (written.size, written.modified, written.changed)
+        }
+    }
+
+    /// Changes of an open document that could not be recorded; they are the caller's from now on.
+    func takeFailed(_ inode: InodeID) -> Unrecorded? { state.withLock { $0.failed.removeValue(forKey: inode) } }
+
+    /// Whether recording its changes gave the file this state another ctime, and which. Told once.
+    func takeRestamped(_ inode: InodeID, from stamp: BackingStamp) -> BackingStamp? {
+        state.withLock { state in
+            guard let stamps = state.restamped.removeValue(forKey: inode), stamps.from == stamp else { return nil }
+            return stamps.to
+        }
+    }
+
+    // MARK: Marks
+
+    func close(_ inode: InodeID, mapped: (id: GenerationID, stamp: BackingStamp)?) {
+        state.withLock { state in
+            state.entries += 1
+            state.closed[inode] = Closed(mapped: mapped, number: state.entries)
         }
     }
 
     /// A new writer has come, and owns the mark from now on. Called in the transaction that marks the document.
-    func cancel(_ inode: InodeID) { state.withLock { $0.waiting[inode] = nil } }
+    ///
+    /// - Returns: whether an earlier writer may have left a mapping.
+    @discardableResult
+    func cancel(_ inode: InodeID) -> Bool {
+        state.withLock { state in
+            (state.restamped[inode], state.failed[inode]) = (nil, nil)
+            return state.closed.removeValue(forKey: inode)?.mapped != nil
+        }
+    }
 
     /// The documents whose marks are to be taken away; asked in the transaction that does it.
-    var waiting: [InodeID: UInt64] { state.withLock { $0.waiting } }
+    var closed: [InodeID: Closed] { state.withLock { $0.closed } }
+
+    /// The file of this document is still in use. Waits on for a moment.
+    ///
+    /// - Returns: false if that moment is over.
+    func isUsed(_ inode: InodeID, _ closed: Closed) -> Bool {
+        state.withLock { state in
+            guard let now = state.closed[inode], now.number == closed.number else { return true }
+            if let since = now.usedSince { return since.duration(to: .now) < Self.patience }
+            state.closed[inode]?.usedSince = .now
+            return true
+        }
+    }
+
+    private static let patience = Duration.milliseconds(20)
 
     /// The marks of these documents have been taken away, durably; documents that were closed again since wait on.
-    func ended(_ inodes: [InodeID: UInt64]) {
+    func ended(_ inodes: [InodeID: Closed]) { state.withLock { $0.forget(inodes) } }
+
+    /// Whether transactions have taken away marks since the last call.
+    func haveEnded() -> Bool {
         state.withLock { state in
-            for (inode, close) in inodes where state.waiting[inode] == close { state.waiting[inode] = nil }
+            defer { state.hasEnded = false }
+            return state.hasEnded
         }
     }
 }
 
 extension Volume {
-    func clearMarkLater(_ inode: InodeID) {
-        closedWriters.add(inode)
-        seeToItLater()
+    func startRecordingClosedWriters() {
+        closedWriters.start(
+            ClosedWriters.Recorder { [weak self] changes, closed in
+                guard let self, closed.mapped.map({ !self.mount.store.isWritable($0.id) }) ?? true else { return false }
+                let now = try? changes.content.status()
+                return now?.size == changes.written.size && now?.modified == changes.written.modified.nanoseconds
+            } record: { [weak self] changes, ends, writer in
+                guard let self else { return changes.written.stamp }
+                return try self.record(
+                    changes.written, changes.content, isPassedThrough: changes.isPassedThrough, ends: ends, writer
+                ).stamp
+            } failed: { [weak self] changes, failure, isClosed in
+                guard let self else { return }
+                self.notRecorded(changes.written.inode, failure)
+                if !isClosed { return }
+                // (The watch for changes through a mapping finds these.)
+                let (inode, generation) = (changes.written.inode, changes.written.generation)
+                Task(executorPreference: self.mount.workers) { [weak self] in
+                    self?.watchMapping(of: inode, generation: generation)
+                }
+            })
     }
 
-    /// Takes away the marks of all documents that nobody writes any more.
+    func notRecorded(_ inode: InodeID, _ error: any Error) {
+        mount.logger.error(
+            "cannot record a change; this is tried again at the next write and at the next mount",
+            metadata: ["inode": "\(inode)", "error": "\(error)"])
+    }
+
+    /// Takes away the marks of all documents that nobody writes any more. Those that may still be mapped keep theirs, and
+    /// are watched.
     package func endWritingNow() {
-        if closedWriters.waiting.isEmpty { return }
+        catalog.settle()
+        if closedWriters.haveEnded() { engine.changed() }
+        let before = closedWriters.closed
+        if before.isEmpty { return }
+        // Asked first: writes until the lease is granted show in the file's date.
+        let used = before.filter { inode, closed in closed.mapped.map { mount.store.isWritable($0.id) } ?? false }
+        let young = used.filter { closedWriters.isUsed($0, $1) }
+        if !young.isEmpty { seeToItLater() }
         do {
             let ended = try catalog.write { writer in
-                // Asked inside: a writer that marks a document takes it off the list in its own transaction.
-                let ended = closedWriters.waiting
-                for inode in ended.keys { try endWriting(inode, writer) }
+                // Asked inside: a writer that marks a document takes it off the list in its own transaction. (One that
+                // was closed since `before` is looked at the next time.)
+                let ended = closedWriters.closed.filter { before[$0]?.isSame($1) == true && young[$0] == nil }
+                for (inode, closed) in ended {
+                    let stamp = try closed.mapped.flatMap { try recordSinceClose(inode, $0.id, $0.stamp, writer) }
+                    let isUsed = used[inode] != nil
+                    try writer.endWriting(
+                        inode, settle: isUsed ? nil : times.settle, defaults: mount.defaults,
+                        mapped: isUsed ? stamp : nil)
+                    // The upload may have been confirmed while the writer still had it open.
+                    if let record = try writer.inodeIfPresent(inode) {
+                        _ = try mount.labels.updateMarked(record, in: writer)
+                    }
+                }
                 return ended
             }
             closedWriters.ended(ended)
-            engine.changed()
+            if !ended.isEmpty { engine.changed() }
+            for inode in ended.keys {
+                if let mapped = used[inode]?.mapped { watchMapping(of: inode, generation: mapped.id.number) }
+            }
         } catch {
             mount.logger.error(
                 "cannot clear dirty marks; this is tried again at the next close and at the next mount",
@@ -62,9 +278,15 @@ extension Volume {
         }
     }
 
-    private func endWriting(_ inode: InodeID, _ writer: Catalog.Writer) throws {
-        try writer.endWriting(inode, settle: times.settle, defaults: mount.defaults)
-        // The upload may have been confirmed while the writer still had it open.
-        if let record = try writer.inodeIfPresent(inode) { _ = try mount.labels.updateMarked(record, in: writer) }
+    /// The file's state when its changes were recorded last, by which later writes past us show.
+    func stamp(_ node: Node, _ state: inout Node.State) -> BackingStamp? {
+        guard let stamp = state.open?.writing?.stamp else { return nil }
+        guard let now = closedWriters.takeRestamped(node.inode, from: stamp) else { return stamp }
+        state.open?.writing?.stamp = now
+        return now
     }
+}
+
+extension ClosedWriters.Closed {
+    fileprivate func isSame(_ other: Self) -> Bool { number == other.number }
 }

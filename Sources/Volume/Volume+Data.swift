@@ -299,7 +299,7 @@ extension Volume {
             guard let modified = change.modified, record.kind == .document else { return record }
             // While a program writes, the local file gets the date as well; setting the date alone is no change of the
             // contents.
-            guard let content = state.content, let stamp = state.open?.writing?.stamp else { return record }
+            guard let content = state.content, let stamp = stamp(node, &state) else { return record }
             let untouched = BackingStamp(try content.status()) == stamp
             try content.setModified(modified.nanoseconds)
             if untouched, let now = BackingStamp(try content.status()) { state.open?.writing?.stamp = now }

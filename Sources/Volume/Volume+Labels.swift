@@ -25,24 +25,29 @@ extension Volume {
 
     /// Records a writer's changes, and labels the bytes. Returns the row, the stamp of the file as it was recorded, and
     /// whether it has another label, which the disk may not have yet.
+    ///
+    /// - Parameter ends: the last writer has closed it, and nobody has it mapped: the mark is taken away as well.
     func record(
-        _ written: Written, _ content: ContentFile, isPassedThrough: Bool, _ writer: Catalog.Writer
+        _ written: Written, _ content: ContentFile, isPassedThrough: Bool, ends: Bool = false, _ writer: Catalog.Writer
     ) throws -> (row: InodeRecord, stamp: BackingStamp, isRelabelled: Bool) {
         var written = written
         func write() throws -> InodeRecord {
             try writer.recordWritten(
                 written.inode, generation: written.generation, size: written.size, modified: written.modified,
-                changed: written.changed, mark: written.mark, settle: nil, killsPrivileges: written.killsPrivileges)
+                changed: written.changed, mark: ends ? nil : written.mark, settle: ends ? times.settle : nil,
+                killsPrivileges: written.killsPrivileges)
         }
         var row = try write()
-        guard try mount.labels.update(row, in: writer) else { return (row, written.stamp, false) }
+        if ends { try writer.takeWaitingChange(of: written.inode, defaults: mount.defaults) }
+        let isDated = written.stamp.modified == written.modified
+        guard try mount.labels.update(row, in: writer, isDated: isDated) else { return (row, written.stamp, false) }
         written.stamp = BackingStamp(try content.status()) ?? .none
         // Bytes that were written past us while the label was written are recorded as well: the new stamp hides them.
-        if isPassedThrough, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
+        if isPassedThrough, !ends, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
             (written.size, written.modified) = (written.stamp.size, written.stamp.modified)
             written.changed = written.stamp.changed
             row = try write()
-        } else if !written.isMarkedModified {
+        } else if !written.isMarkedModified, !ends {
             try writer.remark(written.inode, written.mark)
         }
         return (row, written.stamp, true)
@@ -55,7 +60,7 @@ extension Volume {
                 let before = try? state.content?.status()
                 mount.relabel(inode)
                 // If only the label made the difference, nobody has written.
-                guard let before, BackingStamp(before) == state.open?.writing?.stamp,
+                guard let before, BackingStamp(before) == stamp(node, &state),
                     let now = try? state.content?.status(), let stamp = BackingStamp(now), now.size == before.size,
                     now.modified == before.modified
                 else { return }

@@ -92,17 +92,40 @@ extension Volume {
         return sight
     }
 
+    /// Records what a mapping did to the file of a document since its last writer closed it.
+    ///
+    /// - Parameter seen: the file's state then.
+    /// - Returns: its state now; nil: there is no such file any more.
+    func recordSinceClose(
+        _ inode: InodeID, _ id: GenerationID, _ seen: BackingStamp, _ writer: Catalog.Writer
+    ) throws -> BackingStamp? {
+        guard let now = BackingStamp(mount.store.status(id)) else { return nil }
+        // (A label changes only the ctime.)
+        guard (now.size, now.modified) != (seen.size, seen.modified), let record = try writer.inodeIfPresent(inode),
+            record.generation == id.number, record.writing != nil
+        else { return now }
+        writer.changes.append(.attributes(inode))
+        return try recordMapped(record, now, writer)
+    }
+
     /// Records that a mapping changed the file since the last look. The label changes the file's ctime, so the stamp is
-    /// taken again.
-    private func recordMapped(_ inode: InodeRecord, _ seen: BackingStamp, _ writer: Catalog.Writer) throws {
+    /// taken again, and returned.
+    @discardableResult
+    private func recordMapped(
+        _ inode: InodeRecord, _ seen: BackingStamp, _ writer: Catalog.Writer
+    ) throws -> BackingStamp {
         func write(_ stamp: BackingStamp) throws -> InodeRecord {
             try writer.recordWritten(
                 inode.id, generation: inode.generation, size: stamp.size, modified: stamp.modified,
                 mark: .maybeModified(stamp), settle: nil)
         }
-        guard try mount.labels.update(try write(seen), in: writer) else { return }
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
-        if let now = BackingStamp(mount.store.status(id)) { _ = try write(now) }
+        guard try mount.labels.update(try write(seen), in: writer), let now = BackingStamp(mount.store.status(id))
+        else {
+            return seen
+        }
+        _ = try write(now)
+        return now
     }
 }
 

@@ -19,13 +19,15 @@ extension Volume {
         let parent = try node(folder)
         return try answer {
             let moment = moment
-            let found = try catalog.read { reader in
+            let closed = closedWriters.waiting
+            var found = try catalog.peek { reader in
                 if let child = try reader.child(of: parent.inode, named: name) { return child as InodeRecord? }
                 let record = try reader.inode(parent.inode)
                 guard record.isFolder else { throw CatalogError(.notFolder, "not a folder") }
                 if !record.isEnumerated { throw CatalogError(.notEnumerated(parent.inode), "not listed yet") }
                 return nil
             }
+            if found != nil { closed.show(in: &found!) }
             return .ready(found.map { reference($0, asOf: moment) })
         }
     }

@@ -142,7 +142,7 @@ extension Volume {
             let content = try mount.store.open(
                 GenerationID(inode: record.id.rawValue, number: record.generation), size: 0, baseSize: 0, present: nil,
                 forProgram: true)
-            _ = try catalog.read { try mount.labels.update(record, in: $0, isNew: true) }
+            _ = try catalog.peek { try mount.labels.update(record, in: $0, isNew: true) }
             state.isSetID = record.mode & 0o6000 != 0
             var open = state.open ?? Node.Open(content: content)
             var writing = open.writing ?? Node.Writing(stamp: .none)
@@ -159,7 +159,9 @@ extension Volume {
     private func begin(
         _ node: Node, _ state: inout Node.State, reads: Bool, writes: Bool, downloader: Int32?
     ) throws -> (content: ContentFile, isPassable: Bool) {
-        let record = try catalog.read { try $0.inode(node.inode) }
+        // (Its last writer may have closed it just now.)
+        if closedWriters.isWaiting(node.inode) { catalog.settle() }
+        let record = try catalog.peek { try $0.inode(node.inode) }
         switch record.kind {
         case .document: break
         case .folder: throw VolumeError(EISDIR, "a folder")
@@ -250,17 +252,18 @@ extension Volume {
         // write to a partial document through us, which marks it modified. The stamp is taken inside the transaction,
         // because only in transactions labels change, and with them the file's ctime. The last writer's mark may be
         // taken away at any moment (`ClosedWriters`), so that is cancelled inside as well.
-        let (stamp, isModified) = try catalog.write { writer in
-            closedWriters.cancel(node.inode)
+        let (stamp, isModified, mayBeMapped) = try catalog.write { writer in
+            let mayBeMapped = closedWriters.cancel(node.inode)
             if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
             let stamp = isWhole ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
             try writer.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
             let marked = try writer.inode(node.inode)
             try refuseDeleted(marked, state)
-            return (stamp, marked.writing == .modified)
+            return (stamp, marked.writing == .modified, mayBeMapped)
         }
         if isNew { content.noteRecorded(nil) }
         state.open?.writing = Node.Writing(stamp: stamp, isMarkedModified: isModified)
+        if mayBeMapped { state.open?.mayBeMapped = true }
     }
 
     /// Takes over the mark of a document that a program may still have mapped. What the program changed since the last

@@ -77,6 +77,7 @@ extension Volume {
     /// Makes all pending changes durable when a daemon ends in good order, so that none is distrusted whatever happens
     /// to the machine afterwards.
     package func putAway() {
+        endWritingNow()
         reclaimNow()
         do {
             engine.makeDownloadsDurable()

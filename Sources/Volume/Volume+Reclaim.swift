@@ -12,7 +12,7 @@ extension Volume {
     /// The kernel has forgotten the inode of its own accord, and nobody waits: many are removed in one transaction, a
     /// moment later.
     func reclaimLater(_ inode: InodeID) {
-        let size = (try? catalog.read { try $0.inodeIfPresent(inode)?.size }) ?? nil
+        let size = (try? catalog.peek { try $0.inodeIfPresent(inode)?.size }) ?? nil
         if size ?? 0 > Self.large { return reclaim(inode) }
         deferredRemovals.bury(inode)
         seeToItLater()

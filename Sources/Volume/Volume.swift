@@ -45,6 +45,8 @@ package final class Volume: Sendable {
         self.backing = backing
         debouncer = Debouncer(workers: engine.mount.workers)
         mount.attach(self)
+        startRecordingClosedWriters()
+        mount.catalog.carry(closedWriters)
     }
 
     /// Runs a call; if a listing is missing, the answer is to wait for that.

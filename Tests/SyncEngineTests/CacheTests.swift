@@ -44,7 +44,7 @@ import Trees
         #expect(await test.engine.cache.tidy() == 0)
         // Read again: it is not the oldest any more.
         test.engine.released(
-            try test.inode("a").id, GenerationID(inode: try test.inode("a").id.rawValue, number: 1), wrote: false)
+            try test.inode("a").id, GenerationID(inode: try test.inode("a").id.rawValue, number: 1))
         try await download(["k"], test)
         #expect(try test.catalog.read { try $0.bytesHere() } == 1_100)
         #expect(await test.engine.cache.tidy() == 200)
@@ -169,7 +169,7 @@ import Trees
         try await download(["a", "b", "c"], test)
         for name in ["b", "c", "a"] {
             let id = try test.inode(name).id
-            test.engine.released(id, GenerationID(inode: id.rawValue, number: 1), wrote: false)
+            test.engine.released(id, GenerationID(inode: id.rawValue, number: 1))
         }
         await test.engine.stop()
         let other = try Catalog(path: test.catalog.path, domain: "test:", owner: (0, 0))

@@ -57,7 +57,7 @@ import Trees
         let inode = try test.inode("a")
         _ = try await test.engine.download(inode.id)
         let generation = GenerationID(inode: inode.id.rawValue, number: inode.generation)
-        test.engine.released(inode.id, generation, wrote: false)
+        test.engine.released(inode.id, generation)
         #expect(try await eventually { clock.isSleeping(until: clock.awake + .seconds(60)) })
         clock.advance(by: .seconds(59))
         #expect(test.remote.calls(of: .stopProvidingItem).isEmpty)

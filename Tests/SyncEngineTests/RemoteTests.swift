@@ -233,7 +233,7 @@ import Trees
         let inode = try test.inode("a")
         #expect(try await test.engine.download(inode.id) == 1)
         #expect(try await eventually { try test.inode("a").extents == nil })
-        test.engine.released(inode.id, try test.download("a").0.id, wrote: false)
+        test.engine.released(inode.id, try test.download("a").0.id)
         #expect(try await eventually { try test.inode("a").extents == RangeSet() })
         #expect(test.remote.calls(of: .stopProvidingItem).count == 1)
     }

@@ -51,6 +51,7 @@ import Volume
         let opened = try await test.open("folder/doc", O_RDWR)
         try test.write(opened.handle, "after!")
         try test.volume.flush(opened.handle)
+        test.catalog.settle()
         let found = try #require(try await label(test, "folder/doc"))
         let inode = try await test.lookUp("folder/doc").attributes.record.id
         let item = try #require(try test.catalog.read { try $0.item(of: inode) })

@@ -42,6 +42,33 @@ import Trees
         #expect(next.remote.read("a") == Array("kept".utf8))
     }
 
+    /// close(2) has returned, and no transaction has recorded the changes yet.
+    @Test(arguments: [false, true], [false, true])
+    func whatWasFlushedSurvives(passthrough: Bool, isReleased: Bool) async throws {
+        let test = try TestVolume(passthrough: passthrough, settle: 60)
+        try test.remote.put("old", "before")
+        #expect(try await test.contents("old") == "before")
+        let edited = try await test.open("old", O_RDWR)
+        try test.write(edited.handle, "after and more")
+        let (lookup, created) = try await test.create("new")
+        try test.write(created.handle, "fresh")
+        for opened in [edited, created] {
+            try test.volume.flush(opened.handle)
+            if isReleased { test.volume.close(opened.handle) }
+        }
+        let modified = try test.volume.attributes(of: lookup.node).record.modified
+
+        let next = try await test.killed()
+        #expect(try next.pendingNames() == ["new", "old"])
+        #expect(try next.catalog.read { try $0.inodesBeingWritten() }.isEmpty)
+        #expect(try await next.lookUp("new").attributes.record.modified == modified)
+        #expect(try await next.contents("old") == "after and more")
+        #expect(try await next.contents("new") == "fresh")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("old") == Array("after and more".utf8))
+        #expect(next.remote.read("new") == Array("fresh".utf8))
+    }
+
     @Test func aWriterThatWroteNothingLeavesNothing() async throws {
         let date = FileTime(seconds: 5_000)
         try test.remote.put("a", "text", modified: date)

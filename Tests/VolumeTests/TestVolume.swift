@@ -8,7 +8,8 @@ import Logging
 import SyncEngine
 import Synchronization
 import Trees
-import Volume
+
+@testable import Volume
 
 /// Keeps what the kernel would be told to forget.
 final class RecordingKernel: KernelNotifying {
@@ -127,6 +128,9 @@ final class TestVolume: Sendable {
     ///
     /// - Parameter boot: another than before: by a power loss.
     func killed(boot: String? = nil) async throws -> TestVolume {
+        // What waits for a transaction is lost.
+        catalog.carry(NothingWaits.instance)
+        for inode in volume.closedWriters.closed.keys { volume.closedWriters.cancel(inode) }
         await engine.stop()
         // SIGKILL closes what was open.
         let storage = directory + "/content/storage/"
@@ -242,6 +246,12 @@ final class TestVolume: Sendable {
         defer { other.close() }
         return try other.read(body)
     }
+}
+
+private final class NothingWaits: WaitingChanges {
+    static let instance = NothingWaits()
+    let isEmpty = true
+    func make(in writer: Catalog.Writer) -> (@Sendable () -> Void) { {} }
 }
 
 /// The errno that `body` fails with; nil when it does not.

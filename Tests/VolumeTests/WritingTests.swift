@@ -17,12 +17,12 @@ import Trees
 
     init() throws { test = try TestVolume(settle: 60) }
 
-    @Test func whatWasFlushedIsPendingAndDurable() async throws {
+    @Test func whatWasFlushedIsPending() async throws {
         let (lookup, opened) = try await test.create("a")
         try test.write(opened.handle, "hello")
         try test.write(opened.handle, " world", at: 5)
         try test.volume.flush(opened.handle)
-        let (inode, item) = try test.durably { reader in
+        let (inode, item) = try test.catalog.read { reader in
             let inode = try reader.inode(lookup.attributes.record.id)
             return (inode, try reader.item(of: inode.id))
         }

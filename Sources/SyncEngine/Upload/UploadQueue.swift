@@ -64,6 +64,9 @@ actor UploadQueue {
         wake()
     }
 
+    /// A program has made a change, and ``changed()`` follows in a moment.
+    nonisolated func willChange() { activity.note() }
+
     /// `hydrant sync`: no change waits longer than it must.
     func retryNow() {
         postponed = [:]

@@ -59,8 +59,7 @@ extension TreeStore {
         if try !isNotedSynced(id, size: size, modified: modified.nanoseconds) { try outdateSynced(id) }
         inode.size = size
         inode.modified = modified
-        // (A ctime in the future is of a clock that was wrong.)
-        inode.changed = changed.map { inode.changed > now ? $0 : max(inode.changed, $0) } ?? now
+        inode.changed = changed.map { inode.changed(after: $0, now: now) } ?? now
         inode.writing = mark
         try update(inode)
         try bumpContent(of: id, readyAt: settle.map(now.adding(seconds:)) ?? .farFuture)
@@ -94,6 +93,11 @@ extension TreeStore {
         inode.writing = mapped.map { .maybeModified($0) }
         try update(inode)
         if let settle { try becomeReady(id, settle: settle) }
+        try takeWaitingChange(of: id, defaults: defaults)
+    }
+
+    /// The last writer is done: takes a change of the provider that had to wait for the writer.
+    package func takeWaitingChange(of id: InodeID, defaults: PlaceholderDefaults) throws {
         guard let item = try item(of: id) else { return }
         if item.remoteVersion != item.baseVersion || (item.remote == nil && item.base != nil) {
             // A mapped file is not split here: the caller may hold the node.
@@ -175,6 +179,14 @@ extension TreeStore {
             try noteUndurable(id, generation: generation)
         }
         return true
+    }
+}
+
+extension InodeRecord {
+    /// The ctime after a change at this moment: it does not go back, unless it lies in the future, which is of a clock that
+    /// was wrong.
+    package func changed(after moment: FileTime, now: FileTime) -> FileTime {
+        changed > now ? moment : max(changed, moment)
     }
 }
 
