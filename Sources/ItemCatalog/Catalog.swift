@@ -262,13 +262,19 @@ package final class Catalog: Sendable {
         let observer = observer.withLock { $0.observer }
         let carried = carried.withLock { $0.changes }
         var begun: TreeTransaction?
+        var isRun = false
         let result: T
         do {
-            result = try transaction(carried, body) {
+            let counted = { (writer: Writer) in
+                isRun = true
+                return try body(writer)
+            }
+            result = try transaction(carried, counted) {
                 begun = $0; observer?.begins($0)
             }
         } catch {
             if let begun { observer?.failed(begun) }
+            if let carried, !isRun, carried.giveUp() { return try transaction(body) }
             throw error
         }
         if let observer, let begun { CommitNotices.carryOut { observer.committed(begun) } }
@@ -333,7 +339,7 @@ package final class Catalog: Sendable {
 
     /// When this returns, earlier commits survive power loss: the write-ahead log is on disk.
     package func synchronize() throws(CatalogError) {
-        settle()
+        if let changes = carried.withLock({ $0.changes }), !changes.isEmpty { try write { _ in } }
         // Programs that sync a file sync its folder next; a second flush of the disk's cache would be useless.
         let committed = commits.load(ordering: .acquiring)
         if durableCommits.load(ordering: .acquiring) == committed { return }

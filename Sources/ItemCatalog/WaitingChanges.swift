@@ -6,11 +6,14 @@ package import Trees
 package protocol WaitingChanges: AnyObject, Sendable {
     /// Asked at each read and at each transaction. Must not block.
     var isEmpty: Bool { get }
-    /// Makes all of them, at the beginning of a transaction. A change that cannot be made must not make it throw again and
-    /// again.
+    /// Makes all of them, at the beginning of a transaction.
     ///
     /// - Returns: called when the transaction is committed, before the next one begins and before anybody else reads.
     func make(in writer: Catalog.Writer) throws -> (@Sendable () -> Void)
+    /// ``make(in:)`` has failed, and the transaction is rolled back: gives up the change that it failed on.
+    ///
+    /// - Returns: whether the others can be made now; false: no change could be (the disk is full).
+    func giveUp() -> Bool
 }
 
 extension Catalog {
@@ -18,7 +21,7 @@ extension Catalog {
     /// them. Set once, before the first of them waits.
     package func carry(_ changes: any WaitingChanges) { carried.withLock { $0.changes = changes } }
 
-    /// Makes the changes that wait. If that fails, they wait on.
+    /// Makes the changes that wait. If that fails, they wait on; a caller that must know makes a transaction of its own.
     ///
     /// Does nothing on a thread that is reading or writing the catalog already. The caller may hold any lock that is above
     /// a transaction: the commit is published by another thread.

@@ -66,14 +66,16 @@ package final class ContentLabels: Sendable {
     /// Like ``update(_:in:)``, but the label's own change of the file does not count as a write: a dirty mark that had
     /// seen the file is updated. (Otherwise a date that a program set would return to the file's own.)
     /// - Returns: the new stamp in the mark, if the mark was changed.
-    package func updateMarked(_ inode: InodeRecord, in writer: Catalog.Writer) throws -> BackingStamp? {
+    package func updateMarked(
+        _ inode: InodeRecord, in writer: Catalog.Writer, isDated: Bool = false
+    ) throws -> BackingStamp? {
         guard case .maybeModified(let seen)? = inode.writing else {
-            _ = try update(inode, in: writer)
+            _ = try update(inode, in: writer, isDated: isDated)
             return nil
         }
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         let before = BackingStamp(store.status(id))
-        guard try update(inode, in: writer), seen == before, let now = BackingStamp(store.status(id)),
+        guard try update(inode, in: writer, isDated: isDated), seen == before, let now = BackingStamp(store.status(id)),
             now.size == seen.size, now.modified == seen.modified
         else { return nil }
         try writer.remark(inode.id, .maybeModified(now))

@@ -111,6 +111,8 @@ extension Node {
         var isShownOutdated = false
         /// What programs' writes (through us) made of size and date, until it is recorded.
         var unrecorded: Unrecorded?
+        /// Dates that programs have set since their unrecorded writes.
+        var dates = SetDates()
 
         /// A new document that has no byte so far: its times are those of the row, not of the local file.
         func isUntouched(_ now: BackingStamp) -> Bool { stamp == .none && now.size == 0 }
@@ -120,6 +122,18 @@ extension Node {
             var modified: FileTime
             /// Of the last write.
             var changed: FileTime
+        }
+    }
+
+    /// utimensat(2), to be recorded with a writer's changes.
+    struct SetDates: Equatable {
+        var modified: FileTime?
+        var accessed: FileTime?
+        var isEmpty: Bool { self == SetDates() }
+
+        mutating func add(_ change: AttributeChange) {
+            modified = change.modified ?? modified
+            accessed = change.accessed ?? accessed
         }
     }
 

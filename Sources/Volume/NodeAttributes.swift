@@ -48,7 +48,10 @@ extension Volume {
             if let past = node.withLock({ $0.past }) {
                 return NodeAttributes(record: past, isStable: false)
             }
-            return attributes(try catalog.peek { try $0.inode(node.inode) }, node)
+            let closed = closedWriters.waiting
+            var record = try catalog.peek { try $0.inode(node.inode) }
+            closed.show(in: &record)
+            return attributes(record, node)
         } catch {
             throw VolumeError(error)
         }
@@ -84,7 +87,9 @@ extension Volume {
                 if let now = try? catalog.peek({ try $0.inode(node.inode) }) { record = now }
                 closed.show(in: &record)
             }
-            _ = stamp(node, &state)
+            // (Before the stamp: a label in between counts as a change, and not the label's ctime as a writer's.)
+            let own = BackingStamp(try? state.content?.status())
+            let stamp = stamp(node, &state)
             let isBehind = !state.isPast && record.generation != state.generation
             if isBehind, let content = state.content, let status = try? content.status() {
                 // The catalog has a new version, and the node, which stands for the old one, has not been told yet: the
@@ -100,10 +105,11 @@ extension Volume {
                 record.extents = content.present
                 record.baseSize = content.baseSize
             }
-            if let content = state.content, let writing = state.open?.writing {
-                if state.isPassedThrough, let now = BackingStamp(try? content.status()) {
+            if let writing = state.open?.writing {
+                record.accessed = writing.dates.accessed ?? record.accessed
+                if state.isPassedThrough, let now = own {
                     record.size = now.size
-                    if now != writing.stamp, !writing.isUntouched(now) {
+                    if now != stamp, !writing.isUntouched(now) {
                         if state.isPrivileged { record.mode &= ~0o6000 }
                         record.modified = now.modified
                         record.changed = max(record.changed, now.changed)

@@ -149,10 +149,13 @@ extension Volume {
         }
         var written = Written(
             inode: node.inode, generation: state.generation, size: size, modified: modified, changed: changed,
-            stamp: now, isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges)
+            stamp: now, isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges,
+            dates: writing.dates)
         let (isRecorded, extents) = (content.isRecorded, content.present)
         if mayWait, isRecorded, extents == nil, !killsPrivileges, writing.isMarkedModified || writing.stamp != .none {
-            try catalog.peekInTurn { reader in
+            let isDone = try catalog.peekInTurn { reader in
+                // (A transaction has labelled the file since it was looked at.)
+                if isPassedThrough, failed == nil, self.stamp(node, &state) == now { return true }
                 let row = try reader.inode(node.inode)
                 guard row.generation == written.generation else {
                     throw CatalogError(.replaced, "the contents were replaced")
@@ -162,7 +165,9 @@ extension Volume {
                     ClosedWriters.Unrecorded(
                         written: written, content: content, isPassedThrough: isPassedThrough,
                         before: Node.ShownTimes(row)))
+                return false
             }
+            if isDone { return .nothing }
             wasRecorded(&state, writing, written.stamp, Node.ShownTimes(written))
             return .waits
         }
@@ -191,6 +196,7 @@ extension Volume {
     ) {
         state.open?.writing?.stamp = stamp
         state.open?.writing?.unrecorded = nil
+        state.open?.writing?.dates = Node.SetDates()
         // (A new document that is longer by now: the kernel knows of the write. This is the usual case.)
         if writing.shown.map({ $0 != times && ($0.size > 0 || times.size == 0) }) ?? false {
             state.open?.writing?.isShownOutdated = true
@@ -221,7 +227,10 @@ extension Volume {
         let inode = node.inode
         if end.isMapped, let released = end.released { watchMapping(of: inode, generation: released.number) }
         if let gone = table.closed(node) { reclaim(gone) }
-        if let released = end.released { engine.released(inode, released) }
+        if let released = end.released {
+            closedWriters.forgetStamps(inode)
+            engine.released(inode, released)
+        }
         if end.isMarkWaiting {
             engine.willChange()
             seeToItLater()
@@ -278,8 +287,11 @@ extension Volume {
             // (The watch for changes through a mapping finds these.)
             end.isMapped = end.released != nil && open.content.isComplete
         } else if let released = end.released {
-            closedWriters.close(node.inode, mapped: mayBeMapped ? (released, writing.stamp) : nil)
-            end.isMarkWaiting = true
+            if closedWriters.close(node.inode, mapped: mayBeMapped ? (released, writing.stamp) : nil) {
+                end.isMarkWaiting = true
+            } else {
+                end.isMapped = open.content.isComplete
+            }
         } else if !mayBeMapped {
             _ = endWriting(node.inode, mapped: nil, isReady: true)
             open.writing = nil

@@ -36,8 +36,10 @@ final class ClosedWriters: WaitingChanges {
     private struct State {
         var unrecorded: [InodeID: Unrecorded] = [:]
         var closed: [InodeID: Closed] = [:]
-        /// Files whose ctime has changed when their changes were recorded: by a label, not by a writer.
+        /// Files whose ctime has changed by a label, not by a writer.
         var restamped: [InodeID: (from: BackingStamp, to: BackingStamp)] = [:]
+        /// What the last transaction failed on.
+        var failure: (inode: InodeID, number: UInt64, error: CatalogError)?
         /// Could not be recorded, of documents that are still open.
         var failed: [InodeID: Unrecorded] = [:]
         /// A later entry of the same document has another number.
@@ -45,6 +47,15 @@ final class ClosedWriters: WaitingChanges {
         var recorder: Recorder?
         /// Marks have been taken away since this was asked.
         var hasEnded = false
+
+        mutating func restamp(_ inode: InodeID, _ from: BackingStamp, _ to: BackingStamp) {
+            if let earlier = restamped[inode], earlier.to == from {
+                restamped[inode] = (earlier.from, to)
+            } else {
+                restamped[inode] = (from, to)
+            }
+            if closed[inode]?.mapped?.stamp == from { closed[inode]?.mapped?.stamp = to }
+        }
 
         mutating func forget(_ ended: [InodeID: Closed]) {
             for (inode, closed) in ended where self.closed[inode]?.number == closed.number {
@@ -75,7 +86,6 @@ final class ClosedWriters: WaitingChanges {
         guard let recorder else { return {} }
         var ended: [InodeID: Closed] = [:]
         var restamped: [InodeID: (from: BackingStamp, to: BackingStamp)] = [:]
-        var failures: [InodeID: CatalogError] = [:]
         for (inode, changes) in all {
             do {
                 let over = closed[inode].flatMap { recorder.isOver(changes, $0) ? $0 : nil }
@@ -84,38 +94,41 @@ final class ClosedWriters: WaitingChanges {
                 if stamp != changes.written.stamp { restamped[inode] = (changes.written.stamp, stamp) }
             } catch {
                 let failure = writer.failure(error)
-                switch failure.code {
-                case .diskFull: throw failure
-                // (The document was removed: nobody can ask for it any more.)
-                case .replaced, .notFound: break
-                default: failures[inode] = failure
-                }
+                if failure.code != .diskFull { state.withLock { $0.failure = (inode, changes.number, failure) } }
+                throw failure
             }
         }
-        return { [self, ended, restamped, failures] in
-            let failed = state.withLock { state in
+        return { [self, ended, restamped] in
+            state.withLock { state in
                 for (inode, changes) in all where state.unrecorded[inode]?.number == changes.number {
                     state.unrecorded[inode] = nil
                 }
-                for (inode, stamps) in restamped {
-                    state.restamped[inode] = stamps
-                    if state.closed[inode]?.mapped?.stamp == stamps.from {
-                        state.closed[inode]?.mapped?.stamp = stamps.to
-                    }
-                }
+                for (inode, stamps) in restamped { state.restamp(inode, stamps.from, stamps.to) }
                 if !ended.isEmpty { state.hasEnded = true }
                 state.forget(ended)
-                return failures.compactMap { inode, failure in
-                    all[inode].map { changes in
-                        // (The mark stays.)
-                        let isClosed = state.closed.removeValue(forKey: inode) != nil
-                        if !isClosed { state.failed[inode] = changes }
-                        return (changes, failure, isClosed)
-                    }
-                }
             }
-            for (changes, failure, isClosed) in failed { recorder.failed(changes, failure, isClosed) }
         }
+    }
+
+    func giveUp() -> Bool {
+        let (failed, recorder) = state.withLock { state in
+            defer { state.failure = nil }
+            guard let (inode, number, failure) = state.failure else {
+                return (nil as (Unrecorded, CatalogError, Bool)?, state.recorder)
+            }
+            // (Another thread's transaction may have done it.)
+            guard let changes = state.unrecorded[inode], changes.number == number else {
+                return (nil, state.recorder)
+            }
+            state.unrecorded[inode] = nil
+            // (The mark stays.)
+            let isClosed = state.closed.removeValue(forKey: inode) != nil
+            if !isClosed { state.failed[inode] = changes }
+            return ((changes, failure, isClosed), state.recorder)
+        }
+        guard let (changes, failure, isClosed) = failed else { return false }
+        recorder?.failed(changes, failure, isClosed)
+        return true
     }
 
     /// The next transaction records these changes. Call it in the catalog's turn, so that no transaction that has begun
@@ -144,13 +157,37 @@ final class ClosedWriters: WaitingChanges {
             else { return }
             let written = changes.written
             (record.size, record.modified, record.changed) = (written.size, written.modified, written.changed)
+            record.accessed = written.dates.accessed ?? record.accessed
+        }
+    }
+
+    /// Adds to the changes that wait. Call it in the catalog's turn.
+    ///
+    /// - Returns: the file's state now; nil: nothing waits.
+    func amend(_ inode: InodeID, _ body: (inout Unrecorded) throws -> Void) throws -> BackingStamp? {
+        guard var changes = state.withLock({ $0.unrecorded[inode] }) else { return nil }
+        let before = changes.written.stamp
+        try body(&changes)
+        return state.withLock { state in
+            state.entries += 1
+            changes.number = state.entries
+            state.unrecorded[inode] = changes
+            if state.closed[inode]?.mapped?.stamp == before {
+                state.closed[inode]?.mapped?.stamp = changes.written.stamp
+            }
+            return changes.written.stamp
         }
     }
 
     /// Changes of an open document that could not be recorded; they are the caller's from now on.
     func takeFailed(_ inode: InodeID) -> Unrecorded? { state.withLock { $0.failed.removeValue(forKey: inode) } }
 
-    /// Whether recording its changes gave the file this state another ctime, and which. Told once.
+    /// A label gave the file of an open document another ctime.
+    func wasLabelled(_ inode: InodeID, from: BackingStamp, to: BackingStamp) {
+        state.withLock { $0.restamp(inode, from, to) }
+    }
+
+    /// The state that labels have made of this one. Told once.
     func takeRestamped(_ inode: InodeID, from stamp: BackingStamp) -> BackingStamp? {
         state.withLock { state in
             guard let stamps = state.restamped.removeValue(forKey: inode), stamps.from == stamp else { return nil }
@@ -158,24 +195,41 @@ final class ClosedWriters: WaitingChanges {
         }
     }
 
+    /// Nobody has the document open any more, and nothing waits for it.
+    func forgetStamps(_ inode: InodeID) {
+        state.withLock { if $0.closed[inode] == nil { $0.restamped[inode] = nil } }
+    }
+
     // MARK: Marks
 
-    func close(_ inode: InodeID, mapped: (id: GenerationID, stamp: BackingStamp)?) {
+    /// - Returns: false if the document's changes could not be recorded: then the mark must stay.
+    func close(_ inode: InodeID, mapped: (id: GenerationID, stamp: BackingStamp)?) -> Bool {
         state.withLock { state in
+            if state.failed.removeValue(forKey: inode) != nil { return false }
             state.entries += 1
             state.closed[inode] = Closed(mapped: mapped, number: state.entries)
+            return true
         }
     }
 
-    /// A new writer has come, and owns the mark from now on. Called in the transaction that marks the document.
-    ///
-    /// - Returns: whether an earlier writer may have left a mapping.
+    /// A new writer has come, and owns the mark from now on. Called in the transaction that marks the document; if that
+    /// fails, ``restore(_:_:)`` takes the call back.
     @discardableResult
-    func cancel(_ inode: InodeID) -> Bool {
+    func cancel(_ inode: InodeID) -> Closed? {
         state.withLock { state in
             (state.restamped[inode], state.failed[inode]) = (nil, nil)
-            return state.closed.removeValue(forKey: inode)?.mapped != nil
+            return state.closed.removeValue(forKey: inode)
         }
+    }
+
+    func restore(_ inode: InodeID, _ closed: Closed?) {
+        guard let closed else { return }
+        state.withLock { if $0.closed[inode] == nil { $0.closed[inode] = closed } }
+    }
+
+    /// A call that has no handle changed the file of a closed document.
+    func renew(_ inode: InodeID, _ stamp: BackingStamp) {
+        state.withLock { if $0.closed[inode]?.mapped != nil { $0.closed[inode]?.mapped?.stamp = stamp } }
     }
 
     /// The documents whose marks are to be taken away; asked in the transaction that does it.
@@ -273,8 +327,11 @@ extension Volume {
             }
         } catch {
             mount.logger.error(
-                "cannot clear dirty marks; this is tried again at the next close and at the next mount",
-                metadata: ["error": "\(error)"])
+                "cannot clear dirty marks; this is tried again in a moment", metadata: ["error": "\(error)"])
+            Task(executorPreference: mount.workers) { [weak self] in
+                try? await Task.sleep(for: .seconds(1))
+                self?.seeToItLater()
+            }
         }
     }
 

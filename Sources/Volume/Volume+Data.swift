@@ -256,15 +256,21 @@ extension Volume {
         let node = try node(id)
         do {
             let isWriter = handle.flatMap { handles[$0] }.map { $0.isWritable && $0.node === node } ?? false
-            if request.isForStore && !isWriter { try catalog.read { try $0.requireMayWrite(node.inode) } }
+            if request.isForStore && !isWriter { try catalog.peek { try $0.requireMayWrite(node.inode) } }
             if let size = request.size { try truncate(node, to: size, request.killsPrivileges) }
             let change = request.attributes
             if request.killsPrivileges && request.size == nil {
                 try catalog.write { try $0.killPrivileges(of: node.inode) }
             }
-            let record =
-                try change.isEmpty ? catalog.read { try $0.inode(node.inode) } : setAttributes(node, change)
-            if record.kind == .document { label(node.inode) }
+            let record: InodeRecord
+            if change.isEmpty {
+                record = try catalog.read { try $0.inode(node.inode) }
+                if record.kind == .document { label(node.inode) }
+            } else if !request.killsPrivileges, request.size == nil, let row = try setDates(node, change) {
+                record = row
+            } else {
+                record = try setAttributes(node, change)
+            }
             engine.changed()
             return attributes(record, node)
         } catch {
@@ -287,6 +293,48 @@ extension Volume {
             if state.writers == 0 { try refuseDeleted(record, state) }
             let content = try state.content ?? openContent(record)
             try cut(node, &state, content, to: size, killsPrivileges: killsPrivileges)
+            if let stamp = BackingStamp(try content.status()) { closedWriters.renew(node.inode, stamp) }
+        }
+    }
+
+    /// Sets the dates of a document that has unrecorded changes, to be recorded with those. A killed daemon does not lose
+    /// the date of modification, because the local file has it.
+    ///
+    /// - Returns: its row; nil: the change must be recorded now.
+    private func setDates(_ node: Node, _ change: AttributeChange) throws -> InodeRecord? {
+        try changing(node) { state in
+            let row = try catalog.peek { try $0.inode(node.inode) }
+            guard row.kind == .document, change.setsDatesOnly(of: row), row.mode & 0o6000 == 0, !state.isPast,
+                row.generation == state.generation, row.splitFrom == nil, row.linkCount > 0,
+                change.modified.map({ $0.exactNanoseconds != nil }) ?? true
+            else { return nil }
+            let now = BackingStamp(try state.content?.status())
+            let stamp = stamp(node, &state)
+            if let content = state.content, let writing = state.open?.writing, let now,
+                writing.isMarkedModified || writing.stamp != .none, content.isRecorded, content.isComplete,
+                !state.hasCapabilities,
+                state.isPassedThrough ? now != stamp && !writing.isUntouched(now) : writing.unrecorded != nil
+            {
+                // (The date that it has already gives the file another ctime.)
+                try content.setModified((change.modified ?? writing.unrecorded?.modified ?? now.modified).nanoseconds)
+                if let modified = change.modified { state.open?.writing?.unrecorded?.modified = modified }
+                state.open?.writing?.unrecorded?.changed = .now
+                state.open?.writing?.dates.add(change)
+                return row
+            }
+            // Closed, and not recorded yet.
+            let amended = try catalog.peekInTurn { _ in
+                try closedWriters.amend(node.inode) { changes in
+                    changes.written.modified = change.modified ?? changes.written.modified
+                    changes.written.dates.add(change)
+                    try changes.content.setModified(changes.written.modified.nanoseconds)
+                    changes.written.stamp = BackingStamp(try changes.content.status()) ?? changes.written.stamp
+                    changes.written.changed = row.changed(after: .now, now: .now)
+                }
+            }
+            guard let amended else { return nil }
+            if state.open?.writing?.stamp == stamp { state.open?.writing?.stamp = amended }
+            return row
         }
     }
 
@@ -294,7 +342,12 @@ extension Volume {
     private func setAttributes(_ node: Node, _ change: AttributeChange) throws -> InodeRecord {
         try changing(node) { state in
             if let mode = change.mode, mode & 0o6000 != 0 { try recordWrittenBefore(node, &state) }
-            let record = try catalog.write { try $0.setAttributes(node.inode, to: change, settle: times.settle) }
+            let isDated = state.content != nil && state.open?.writing != nil
+            let record = try catalog.write { writer in
+                let record = try writer.setAttributes(node.inode, to: change, settle: times.settle)
+                try relabel(record, isDated: isDated, in: writer)
+                return record
+            }
             if change.mode != nil { state.isSetID = record.mode & 0o6000 != 0 }
             guard let modified = change.modified, record.kind == .document else { return record }
             // While a program writes, the local file gets the date as well; setting the date alone is no change of the
@@ -312,10 +365,4 @@ extension Volume {
 extension AttributeRequest {
     /// Owner and access time are of this machine only.
     fileprivate var isForStore: Bool { size != nil || attributes.mode != nil || attributes.modified != nil }
-}
-
-extension AttributeChange {
-    fileprivate var isEmpty: Bool {
-        mode == nil && uid == nil && gid == nil && accessed == nil && modified == nil
-    }
 }

@@ -19,6 +19,7 @@ extension Volume {
         var stamp: BackingStamp
         var isMarkedModified: Bool
         var killsPrivileges = false
+        var dates = Node.SetDates()
 
         var mark: WritingMark { isMarkedModified ? .modified : .maybeModified(stamp) }
     }
@@ -38,19 +39,45 @@ extension Volume {
                 killsPrivileges: written.killsPrivileges)
         }
         var row = try write()
+        if !written.dates.isEmpty {
+            let change = AttributeChange(accessed: written.dates.accessed, modified: written.dates.modified)
+            row = try writer.setAttributes(
+                written.inode, to: change, changed: written.changed, settle: times.settle)
+        }
         if ends { try writer.takeWaitingChange(of: written.inode, defaults: mount.defaults) }
         let isDated = written.stamp.modified == written.modified
-        guard try mount.labels.update(row, in: writer, isDated: isDated) else { return (row, written.stamp, false) }
-        written.stamp = BackingStamp(try content.status()) ?? .none
+        let isRelabelled = try mount.labels.update(row, in: writer, isDated: isDated)
+        let now = BackingStamp(try content.status()) ?? .none
+        // (A transaction that was rolled back may have labelled it.)
+        guard isRelabelled || now != written.stamp && now.hasSameBytes(as: written.stamp) else {
+            return (row, written.stamp, false)
+        }
+        written.stamp = now
         // Bytes that were written past us while the label was written are recorded as well: the new stamp hides them.
         if isPassedThrough, !ends, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
             (written.size, written.modified) = (written.stamp.size, written.stamp.modified)
             written.changed = written.stamp.changed
             row = try write()
+            writer.changes.append(.attributes(written.inode))
         } else if !written.isMarkedModified, !ends {
             try writer.remark(written.inode, written.mark)
         }
         return (row, written.stamp, true)
+    }
+
+    /// Labels a document anew in the transaction that makes its label wrong.
+    ///
+    /// - Parameter isDated: the file has the document's date, or is about to get it.
+    func relabel(_ record: InodeRecord, isDated: Bool = false, in writer: Catalog.Writer) throws {
+        guard record.kind == .document else { return }
+        let id = GenerationID(inode: record.id.rawValue, number: record.generation)
+        let before = table.isOpen(record.id) ? BackingStamp(mount.store.status(id)) : nil
+        _ = try mount.labels.updateMarked(record, in: writer, isDated: isDated)
+        // If only the label made the difference, nobody has written.
+        guard let before, let now = BackingStamp(mount.store.status(id)), now != before,
+            now.hasSameBytes(as: before)
+        else { return }
+        closedWriters.wasLabelled(record.id, from: before, to: now)
     }
 
     /// Labels a document anew: it has another name, date or mode, or its bytes changed without a writer.

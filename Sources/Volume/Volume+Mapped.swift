@@ -101,7 +101,7 @@ extension Volume {
     ) throws -> BackingStamp? {
         guard let now = BackingStamp(mount.store.status(id)) else { return nil }
         // (A label changes only the ctime.)
-        guard (now.size, now.modified) != (seen.size, seen.modified), let record = try writer.inodeIfPresent(inode),
+        guard !now.hasSameBytes(as: seen), let record = try writer.inodeIfPresent(inode),
             record.generation == id.number, record.writing != nil
         else { return now }
         writer.changes.append(.attributes(inode))

@@ -152,13 +152,13 @@ extension Volume {
                 }
                 let result = try writer.rename(
                     name, in: from.inode, to: newName, in: to.inode, noReplace: noReplace, settle: times.settle)
+                if let moved = try writer.inodeIfPresent(result.moved.id) { try relabel(moved, in: writer) }
                 movedItem = try writer.item(of: result.moved.id)
                 return result
             }
             guard let result, let parted else { return .wait(try downloadTree(name, in: from)) }
             if !parted.isEmpty { hasLeftStore(parted) }
             if let replaced = result.replaced { lostName(replaced) }
-            if result.moved.kind == .document { label(result.moved.id) }
             if let movedItem { engine.wasMoved(movedItem) }
             engine.changed()
             return .ready(())
@@ -178,13 +178,13 @@ extension Volume {
                 try refuseTrashBorder((name, from), (newName, to), writer)
                 try writer.requireMayExchange(name, in: from.inode, with: newName, in: to.inode)
                 try writer.exchange(name, in: from.inode, with: newName, in: to.inode, settle: times.settle)
-                return try [writer.child(of: from.inode, named: name), writer.child(of: to.inode, named: newName)]
-                    .compactMap { try $0.map { ($0, try writer.item(of: $0.id)) } }
+                let moved = try [
+                    writer.child(of: from.inode, named: name), writer.child(of: to.inode, named: newName),
+                ].compactMap { $0 }
+                for record in moved { try relabel(record, in: writer) }
+                return try moved.compactMap { try writer.item(of: $0.id) }
             }
-            for (record, item) in moved {
-                if record.kind == .document { label(record.id) }
-                if let item { engine.wasMoved(item) }
-            }
+            for item in moved { engine.wasMoved(item) }
             engine.changed()
             return .ready(())
         }

@@ -238,10 +238,15 @@ extension Volume {
         _ node: Node, _ state: inout Node.State, _ record: InodeRecord, _ content: ContentFile, isWhole: Bool
     ) throws {
         mappingWatches.withLock { $0.end(node.inode) }
-        if record.writing != nil, let stamp = try takeOver(node.inode, record.generation, content) {
-            state.open?.writing = Node.Writing(stamp: stamp)
-            state.open?.mayBeMapped = true
-            return
+        var mayBeMapped = false
+        if record.writing != nil {
+            let stamp: BackingStamp?
+            (stamp, mayBeMapped) = try takeOver(node.inode, record.generation, content)
+            if let stamp {
+                state.open?.writing = Node.Writing(stamp: stamp)
+                state.open?.mayBeMapped = true
+                return
+            }
         }
         if isWhole { try content.setModified(record.modified.nanoseconds) }
         // Nobody sees writes past us. Before the first, the catalog must know that all bytes are here, and the disk
@@ -250,47 +255,59 @@ extension Volume {
         if isNew { try content.synchronize() }
         // A download changes the file as well: time stamps tell of a writer only if the document is whole. Programs
         // write to a partial document through us, which marks it modified. The stamp is taken inside the transaction,
-        // because only in transactions labels change, and with them the file's ctime. The last writer's mark may be
-        // taken away at any moment (`ClosedWriters`), so that is cancelled inside as well.
-        let (stamp, isModified, mayBeMapped) = try catalog.write { writer in
-            let mayBeMapped = closedWriters.cancel(node.inode)
+        // because only in transactions labels change, and with them the file's ctime.
+        let (stamp, isModified) = try catalog.write { writer in
             if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
             let stamp = isWhole ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
             try writer.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
             let marked = try writer.inode(node.inode)
             try refuseDeleted(marked, state)
-            return (stamp, marked.writing == .modified, mayBeMapped)
+            return (stamp, marked.writing == .modified)
         }
         if isNew { content.noteRecorded(nil) }
         state.open?.writing = Node.Writing(stamp: stamp, isMarkedModified: isModified)
         if mayBeMapped { state.open?.mayBeMapped = true }
     }
 
-    /// Takes over the mark of a document that a program may still have mapped. What the program changed since the last
-    /// look is recorded, and the stamp of that is returned: later changes show against it. Nil: nobody has the document
-    /// mapped.
+    /// Takes over the mark of a document that was closed a moment ago, or that a program may still have mapped. What the
+    /// program changed since the last look is recorded, and the stamp of that is returned: later changes show against it.
+    /// No stamp: nobody is known to have the document mapped.
     ///
     /// If the last writer's close could not be recorded, what that writer wrote is recorded now.
-    private func takeOver(_ inode: InodeID, _ generation: Int64, _ content: ContentFile) throws -> BackingStamp? {
-        try catalog.write { writer in
-            closedWriters.cancel(inode)
-            let record = try writer.inode(inode)
-            guard record.generation == generation, let mark = record.writing,
-                let now = BackingStamp(try content.status())
-            else { return nil }
-            guard case .maybeModified(let seen) = mark, seen != .none else {
-                if mark == .modified, now.size != record.size {
-                    try writer.recordWritten(
-                        inode, generation: generation, size: now.size, modified: now.modified, mark: mark, settle: nil)
+    private func takeOver(
+        _ inode: InodeID, _ generation: Int64, _ content: ContentFile
+    ) throws -> (stamp: BackingStamp?, mayBeMapped: Bool) {
+        var closed: ClosedWriters.Closed?
+        do {
+            let stamp = try catalog.write { writer -> BackingStamp? in
+                // (Inside, because the mark may be taken away at any moment.)
+                closed = closedWriters.cancel(inode) ?? closed
+                if let mapped = closed?.mapped {
+                    _ = try recordSinceClose(inode, mapped.id, mapped.stamp, writer)
                 }
-                return nil
+                let record = try writer.inode(inode)
+                guard record.generation == generation, let mark = record.writing,
+                    let now = BackingStamp(try content.status())
+                else { return nil }
+                guard case .maybeModified(let seen) = mark, seen != .none else {
+                    if mark == .modified, now.size != record.size {
+                        try writer.recordWritten(
+                            inode, generation: generation, size: now.size, modified: now.modified, mark: mark,
+                            settle: nil)
+                    }
+                    return nil
+                }
+                if now != seen {
+                    try writer.recordWritten(
+                        inode, generation: generation, size: now.size, modified: now.modified,
+                        mark: .maybeModified(now), settle: nil)
+                }
+                return now
             }
-            if now != seen {
-                try writer.recordWritten(
-                    inode, generation: generation, size: now.size, modified: now.modified, mark: .maybeModified(now),
-                    settle: nil)
-            }
-            return now
+            return (stamp, closed?.mapped != nil)
+        } catch {
+            closedWriters.restore(inode, closed)
+            throw error
         }
     }
 
@@ -311,9 +328,10 @@ extension Volume {
             if !traits.contains(.showsChanges) { state.open?.writing?.changesUnseen = true }
             state.wasWritten = true
         }
-        guard case .passthrough(let id, _) = state.open?.mode else { return .cached }
+        guard case .passthrough(let id, let wasDirect) = state.open?.mode else { return .cached }
         guard traits.contains(.mayDropFlags) else { return .passthrough(backing: id) }
-        state.open?.mode = .passthrough(backing: id, wasDirect: true)
+        // (Who only writes splices nothing from it.)
+        state.open?.mode = .passthrough(backing: id, wasDirect: wasDirect || !traits.contains(.showsChanges))
         return .direct(backing: id)
     }
 

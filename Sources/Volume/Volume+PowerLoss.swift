@@ -1,5 +1,6 @@
 import ContentStore
 import FileProvider
+import Glibc
 import ItemCatalog
 import Logging
 import SyncEngine
@@ -78,6 +79,11 @@ extension Volume {
     /// to the machine afterwards.
     package func putAway() {
         endWritingNow()
+        // (The kernel has let go of all files by then.)
+        if !closedWriters.closed.isEmpty {
+            usleep(20_000)
+            endWritingNow()
+        }
         reclaimNow()
         do {
             engine.makeDownloadsDurable()

@@ -194,6 +194,30 @@ import Trees
         #expect(test.remote.read("a") == Array((writes ? "SOME text" : "some text").utf8))
     }
 
+    /// The next writer comes before anybody has asked whether the last one left a mapping, and goes without having one.
+    @Test func aMappingOfTheLastWriterIsNotForgotten() async throws {
+        let test = try TestVolume(passthrough: true, settle: 60)
+        let mapper = try await test.create("a").1.handle
+        try test.write(mapper, "text")
+        let mapping = try test.backing.held()
+        try test.volume.flush(mapper)
+        test.volume.close(mapper)
+        test.backing.pays(from: .max)
+        let reader = try await test.open("a")
+        let writer = try await test.open("a", O_RDWR)
+        #expect(reader.mode == .cached && writer.mode == .cached)
+        try test.close(writer.handle)
+        test.volume.close(reader.handle)
+        test.volume.endWritingNow()
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(try test.catalog.read { try $0.inodesBeingWritten() }.count == 1)
+        #expect(pwrite(mapping, "TEXT", 4, 0) == 4)
+        Glibc.close(mapping)
+        #expect(try await eventually { try marks(test).isEmpty })
+        #expect(try await test.sync().isEmpty)
+        #expect(test.remote.read("a") == Array("TEXT".utf8))
+    }
+
     /// An open that was to cut the document, and could not.
     @Test(arguments: [false, true]) func anOpenThatFailsLeavesNothing(_ isRead: Bool) async throws {
         let test = try TestVolume(passthrough: true, settle: 0.02)

@@ -41,7 +41,7 @@ final class SignOutService: Sendable {
     /// - Returns: the number of changes that were put aside.
     func signOut(_ request: SignOutRequest) async throws -> Int {
         volume.endWritingNow()
-        let pending = try mount.catalog.read { try $0.pendingForPeople(limit: 10_000) }.count
+        let pending = try mount.catalog.write { try $0.pendingForPeople(limit: 10_000) }.count
         guard pending == 0 || request.force else {
             throw ControlFailure(
                 code: ControlFailure.pending,
@@ -90,7 +90,8 @@ final class SignOutService: Sendable {
     }
 
     private func changes() throws -> [ItemID: Int64] {
-        let rows = try mount.catalog.read { try $0.pendingForPeople(limit: 1_000_000) }
+        // (A transaction fails where a close cannot be recorded; then nothing may be removed.)
+        let rows = try mount.catalog.write { try $0.pendingForPeople(limit: 1_000_000) }
         return Dictionary(rows.map { ($0.id, $0.contentRevision) }) { $1 }
     }
 

@@ -17,11 +17,23 @@ package struct AttributeChange: Sendable {
         self.accessed = accessed
         self.modified = modified
     }
+
+    package var isEmpty: Bool { mode == nil && uid == nil && gid == nil && accessed == nil && modified == nil }
+
+    /// Owner and mode stay as they are.
+    package func setsDatesOnly(of inode: InodeRecord) -> Bool {
+        (mode ?? inode.mode) & 0o7777 == inode.mode && inode.hiddenMode == 0 && (uid ?? inode.uid) == inode.uid
+            && (gid ?? inode.gid) == inode.gid
+    }
 }
 
 extension TreeStore {
     /// chmod(2), chown(2), utimensat(2). Mode and modification time are sent to the provider too.
-    package func setAttributes(_ id: InodeID, to change: AttributeChange, settle: Double) throws -> InodeRecord {
+    ///
+    /// - Parameter changed: the new ctime; nil: now.
+    package func setAttributes(
+        _ id: InodeID, to change: AttributeChange, changed: FileTime? = nil, settle: Double
+    ) throws -> InodeRecord {
         var inode = try inode(id)
         let before = inode
         // Keep the bits that capabilities hide: the program that calls chmod(2) cannot see them.
@@ -36,7 +48,7 @@ extension TreeStore {
         if let gid = change.gid { inode.gid = gid }
         if let accessed = change.accessed { inode.accessed = accessed }
         if let modified = change.modified { inode.modified = modified }
-        inode.changed = now
+        inode.changed = changed ?? now
         try update(inode)
         if inode.mode != before.mode || inode.modified != before.modified, id != .root {
             try bumpMetadata(of: id, settle: settle)

@@ -133,4 +133,9 @@ package struct BackingStamp: Sendable, Equatable {
     /// The stamp of a newly made file: any content differs from it.
     package static let none = BackingStamp(
         size: -1, modified: FileTime(nanoseconds: 0), changed: FileTime(nanoseconds: 0))
+
+    /// At most the ctime differs: by a label, or another name of the file.
+    package func hasSameBytes(as other: BackingStamp) -> Bool {
+        (size, modified) == (other.size, other.modified)
+    }
 }
