@@ -248,6 +248,8 @@ package final class Catalog: Sendable {
         }
     }
 
+    private static let mostAttempts = 256
+
     private func inTurn<T>(_ body: () throws -> T) throws -> T {
         try turn.withLock { try holdingTurn(body) }
     }
@@ -258,11 +260,14 @@ package final class Catalog: Sendable {
         return try body()
     }
 
-    private func transaction<T>(_ body: (Writer) throws -> T) throws(CatalogError) -> T {
+    /// - Parameter attempts: how often changes that wait have made it fail.
+    private func transaction<T>(
+        _ body: (Writer) throws -> T, attempts: Int = 0
+    ) throws(CatalogError) -> T {
         let observer = observer.withLock { $0.observer }
         let carried = carried.withLock { $0.changes }
         var begun: TreeTransaction?
-        var isRun = false
+        var (hasBegun, isRun) = (false, false)
         let result: T
         do {
             let counted = { (writer: Writer) in
@@ -271,10 +276,15 @@ package final class Catalog: Sendable {
             }
             result = try transaction(carried, counted) {
                 begun = $0; observer?.begins($0)
+            } makes: {
+                hasBegun = true
             }
         } catch {
             if let begun { observer?.failed(begun) }
-            if let carried, !isRun, carried.giveUp() { return try transaction(body) }
+            if let carried, hasBegun, !isRun, error.code != .diskFull, attempts < Self.mostAttempts {
+                carried.giveUp()
+                return try transaction(body, attempts: attempts + 1)
+            }
             throw error
         }
         if let observer, let begun { CommitNotices.carryOut { observer.committed(begun) } }
@@ -282,7 +292,8 @@ package final class Catalog: Sendable {
     }
 
     private func transaction<T>(
-        _ carried: (any WaitingChanges)?, _ body: (Writer) throws -> T, _ begins: (TreeTransaction) -> Void
+        _ carried: (any WaitingChanges)?, _ body: (Writer) throws -> T, _ begins: (TreeTransaction) -> Void,
+        makes: () -> Void
     ) throws(CatalogError) -> T {
         do {
             // Counted also on failure; the cost is one unnecessary look-up.
@@ -296,6 +307,7 @@ package final class Catalog: Sendable {
                     defer { rowWatch.ended(isCommitted: isCommitted) }
                     var areMade: (() -> Void)?
                     let result = try transaction.inTransaction(Reader.beginToWrite) {
+                        makes()
                         if let carried, !carried.isEmpty { areMade = try carried.make(in: transaction) }
                         return try body(transaction)
                     }

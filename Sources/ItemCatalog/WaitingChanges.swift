@@ -10,10 +10,9 @@ package protocol WaitingChanges: AnyObject, Sendable {
     ///
     /// - Returns: called when the transaction is committed, before the next one begins and before anybody else reads.
     func make(in writer: Catalog.Writer) throws -> (@Sendable () -> Void)
-    /// ``make(in:)`` has failed, and the transaction is rolled back: gives up the change that it failed on.
-    ///
-    /// - Returns: whether the others can be made now; false: no change could be (the disk is full).
-    func giveUp() -> Bool
+    /// ``make(in:)`` has failed, not because the disk is full, and the transaction is rolled back: gives up the change that
+    /// it failed on. The transaction is made again.
+    func giveUp()
 }
 
 extension Catalog {

@@ -35,13 +35,16 @@ package final class ContentLabels: Sendable {
     /// - Parameters:
     ///   - isNew: the file was just made.
     ///   - isDated: the file's own date is the document's.
+    ///   - isModified: although the catalog does not say so yet.
     /// - Returns: whether the file's ctime has changed.
     package func update(
-        _ inode: InodeRecord, in reader: Catalog.Reader, isNew: Bool = false, isDated: Bool = false
+        _ inode: InodeRecord, in reader: Catalog.Reader, isNew: Bool = false, isDated: Bool = false,
+        isModified: Bool = false
     ) throws -> Bool {
         guard inode.kind == .document else { return false }
         let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
         var facts = try inode.linkCount > 0 ? reader.labelFacts(of: inode.id) : nil
+        if isModified { facts?.isOnlyHere = true }
         if facts?.isOnlyHere == false {
             if inode.writing != nil { return false }
             facts = nil
@@ -61,6 +64,16 @@ package final class ContentLabels: Sendable {
         }
         let now = Known(facts: facts, label: label)
         return now == before ? false : apply(now, to: id, replacing: before?.label, isNew: isNew)
+    }
+
+    /// Labels the bytes of a document that a writer has changed, where the catalog does not say so yet and they have no label.
+    ///
+    /// - Parameter inode: with the writer's changes.
+    /// - Returns: whether the file's ctime has changed.
+    package func labelWritten(_ inode: InodeRecord, in reader: Catalog.Reader) throws -> Bool {
+        let id = GenerationID(inode: inode.id.rawValue, number: inode.generation)
+        if known.withLock({ $0[id]?.label != nil }) { return false }
+        return try update(inode, in: reader, isDated: true, isModified: true)
     }
 
     /// Like ``update(_:in:)``, but the label's own change of the file does not count as a write: a dirty mark that had

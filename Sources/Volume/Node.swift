@@ -131,6 +131,11 @@ extension Node {
         var accessed: FileTime?
         var isEmpty: Bool { self == SetDates() }
 
+        /// A write after utimensat(2) gave the document another date.
+        func without(laterThan date: FileTime) -> SetDates {
+            SetDates(modified: modified == date ? modified : nil, accessed: accessed)
+        }
+
         mutating func add(_ change: AttributeChange) {
             modified = change.modified ?? modified
             accessed = change.accessed ?? accessed

@@ -117,18 +117,31 @@ extension Volume {
         _ node: Node, _ state: inout Node.State, mayWait: Bool = false,
         _ besides: (Catalog.Writer, Bool) throws -> Void = { _, _ in }
     ) throws -> Recording {
-        _ = stamp(node, &state)
         let failed = closedWriters.takeFailed(node.inode)
-        guard let content = state.content, let writing = state.open?.writing else { return .nothing }
+        do { return try record(node, &state, failed, mayWait: mayWait, besides) } catch {
+            if let failed { closedWriters.hasFailed(failed) }
+            throw error
+        }
+    }
+
+    /// - Parameter failed: changes that a transaction could not record.
+    private func record(
+        _ node: Node, _ state: inout Node.State, _ failed: ClosedWriters.Unrecorded?, mayWait: Bool,
+        _ besides: (Catalog.Writer, Bool) throws -> Void
+    ) throws -> Recording {
+        guard let content = state.content, state.isMarked else { return .nothing }
         try dateFile(state)
         var now = BackingStamp(try content.status()) ?? BackingStamp.none
+        // (After the status, so that a label in between is not taken for a write.)
+        _ = stamp(node, &state)
+        guard let writing = state.open?.writing else { return .nothing }
         let size: Int64
         let modified: FileTime
         let changed: FileTime
         var killsPrivileges = false
         let isPassedThrough = state.isPassedThrough
         if isPassedThrough {
-            guard now != writing.stamp || failed != nil else { return .nothing }
+            guard now != writing.stamp || failed != nil || !writing.dates.isEmpty else { return .nothing }
             if writing.isUntouched(now) {
                 let row = try catalog.read { try $0.inode(node.inode) }
                 try content.setModified(row.modified.nanoseconds)
@@ -150,28 +163,36 @@ extension Volume {
         var written = Written(
             inode: node.inode, generation: state.generation, size: size, modified: modified, changed: changed,
             stamp: now, isMarkedModified: writing.isMarkedModified, killsPrivileges: killsPrivileges,
-            dates: writing.dates)
+            dates: writing.dates.without(laterThan: modified))
         let (isRecorded, extents) = (content.isRecorded, content.present)
         if mayWait, isRecorded, extents == nil, !killsPrivileges, writing.isMarkedModified || writing.stamp != .none {
-            let isDone = try catalog.peekInTurn { reader in
+            let waits = try catalog.peekInTurn { reader in
                 // (A transaction has labelled the file since it was looked at.)
-                if isPassedThrough, failed == nil, self.stamp(node, &state) == now { return true }
+                if isPassedThrough, failed == nil, writing.dates.isEmpty, self.stamp(node, &state) == now {
+                    return false
+                }
                 let row = try reader.inode(node.inode)
                 guard row.generation == written.generation else {
                     throw CatalogError(.replaced, "the contents were replaced")
+                }
+                // (Whatever becomes of the catalog, the bytes are known to be modified when close(2) returns.)
+                var after = row
+                (after.size, after.modified) = (written.size, written.modified)
+                if try mount.labels.labelWritten(after, in: reader), let labelled = BackingStamp(try content.status()) {
+                    written.stamp.changed = labelled.changed
                 }
                 written.changed = row.changed(after: written.changed, now: .now)
                 closedWriters.add(
                     ClosedWriters.Unrecorded(
                         written: written, content: content, isPassedThrough: isPassedThrough,
                         before: Node.ShownTimes(row)))
-                return false
+                return true
             }
-            if isDone { return .nothing }
-            wasRecorded(&state, writing, written.stamp, Node.ShownTimes(written))
-            return .waits
+            if waits { wasRecorded(&state, writing, written.stamp, Node.ShownTimes(written)) }
+            return waits ? .waits : .nothing
         }
-        let (row, stamp) = try catalog.write { writer in
+        let recorded = try catalog.write { writer -> (InodeRecord, BackingStamp)? in
+            if isPassedThrough, failed == nil, writing.dates.isEmpty, self.stamp(node, &state) == now { return nil }
             // (A download is recorded a while later, and for this generation only: not for a copy that was split off
             // it.)
             if try !isRecorded || writer.inodeIfPresent(written.inode)?.extents != nil {
@@ -181,6 +202,7 @@ extension Volume {
             try besides(writer, isRelabelled)
             return (row, stamp)
         }
+        guard let (row, stamp) = recorded else { return .nothing }
         if !isRecorded { mount.extentsGrew() }
         content.noteRecorded(extents)
         if killsPrivileges {

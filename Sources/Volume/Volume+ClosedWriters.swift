@@ -38,8 +38,8 @@ final class ClosedWriters: WaitingChanges {
         var closed: [InodeID: Closed] = [:]
         /// Files whose ctime has changed by a label, not by a writer.
         var restamped: [InodeID: (from: BackingStamp, to: BackingStamp)] = [:]
-        /// What the last transaction failed on.
-        var failure: (inode: InodeID, number: UInt64, error: CatalogError)?
+        /// What transactions have failed on.
+        var failures: [InodeID: (number: UInt64, error: CatalogError)] = [:]
         /// Could not be recorded, of documents that are still open.
         var failed: [InodeID: Unrecorded] = [:]
         /// A later entry of the same document has another number.
@@ -49,12 +49,14 @@ final class ClosedWriters: WaitingChanges {
         var hasEnded = false
 
         mutating func restamp(_ inode: InodeID, _ from: BackingStamp, _ to: BackingStamp) {
-            if let earlier = restamped[inode], earlier.to == from {
-                restamped[inode] = (earlier.from, to)
-            } else {
-                restamped[inode] = (from, to)
+            var (first, last) = (from, to)
+            if let earlier = restamped[inode] {
+                if earlier.to == from { first = earlier.from }
+                // (What `make` did is told at the commit, after what the transaction did then.)
+                if earlier.from == to { last = earlier.to }
             }
-            if closed[inode]?.mapped?.stamp == from { closed[inode]?.mapped?.stamp = to }
+            restamped[inode] = (first, last)
+            if closed[inode]?.mapped?.stamp == from { closed[inode]?.mapped?.stamp = last }
         }
 
         mutating func forget(_ ended: [InodeID: Closed]) {
@@ -94,7 +96,7 @@ final class ClosedWriters: WaitingChanges {
                 if stamp != changes.written.stamp { restamped[inode] = (changes.written.stamp, stamp) }
             } catch {
                 let failure = writer.failure(error)
-                if failure.code != .diskFull { state.withLock { $0.failure = (inode, changes.number, failure) } }
+                if failure.code != .diskFull { state.withLock { $0.failures[inode] = (changes.number, failure) } }
                 throw failure
             }
         }
@@ -110,25 +112,22 @@ final class ClosedWriters: WaitingChanges {
         }
     }
 
-    func giveUp() -> Bool {
-        let (failed, recorder) = state.withLock { state in
-            defer { state.failure = nil }
-            guard let (inode, number, failure) = state.failure else {
-                return (nil as (Unrecorded, CatalogError, Bool)?, state.recorder)
+    func giveUp() {
+        let (given, recorder) = state.withLock { state in
+            var given: [(Unrecorded, CatalogError, Bool)] = []
+            for (inode, failure) in state.failures {
+                // (Not where another thread's transaction has recorded it since.)
+                guard let changes = state.unrecorded[inode], changes.number == failure.number else { continue }
+                state.unrecorded[inode] = nil
+                // (The mark stays.)
+                let isClosed = state.closed.removeValue(forKey: inode) != nil
+                if !isClosed { state.failed[inode] = changes }
+                given.append((changes, failure.error, isClosed))
             }
-            // (Another thread's transaction may have done it.)
-            guard let changes = state.unrecorded[inode], changes.number == number else {
-                return (nil, state.recorder)
-            }
-            state.unrecorded[inode] = nil
-            // (The mark stays.)
-            let isClosed = state.closed.removeValue(forKey: inode) != nil
-            if !isClosed { state.failed[inode] = changes }
-            return ((changes, failure, isClosed), state.recorder)
+            state.failures = [:]
+            return (given, state.recorder)
         }
-        guard let (changes, failure, isClosed) = failed else { return false }
-        recorder?.failed(changes, failure, isClosed)
-        return true
+        for (changes, failure, isClosed) in given { recorder?.failed(changes, failure, isClosed) }
     }
 
     /// The next transaction records these changes. Call it in the catalog's turn, so that no transaction that has begun
@@ -138,6 +137,8 @@ final class ClosedWriters: WaitingChanges {
             state.entries += 1
             var changes = changes
             changes.number = state.entries
+            let earlier = state.unrecorded[changes.written.inode]?.written.dates.accessed
+            changes.written.dates.accessed = changes.written.dates.accessed ?? earlier
             state.unrecorded[changes.written.inode] = changes
         }
     }
@@ -163,11 +164,12 @@ final class ClosedWriters: WaitingChanges {
 
     /// Adds to the changes that wait. Call it in the catalog's turn.
     ///
-    /// - Returns: the file's state now; nil: nothing waits.
-    func amend(_ inode: InodeID, _ body: (inout Unrecorded) throws -> Void) throws -> BackingStamp? {
+    /// - Parameter body: returns false to leave all as it is.
+    /// - Returns: the file's state now; nil: nothing waits, or `body` does not want it.
+    func amend(_ inode: InodeID, _ body: (inout Unrecorded) throws -> Bool) throws -> BackingStamp? {
         guard var changes = state.withLock({ $0.unrecorded[inode] }) else { return nil }
         let before = changes.written.stamp
-        try body(&changes)
+        guard try body(&changes) else { return nil }
         return state.withLock { state in
             state.entries += 1
             changes.number = state.entries
@@ -181,6 +183,8 @@ final class ClosedWriters: WaitingChanges {
 
     /// Changes of an open document that could not be recorded; they are the caller's from now on.
     func takeFailed(_ inode: InodeID) -> Unrecorded? { state.withLock { $0.failed.removeValue(forKey: inode) } }
+
+    func hasFailed(_ changes: Unrecorded) { state.withLock { $0.failed[changes.written.inode] = changes } }
 
     /// A label gave the file of an open document another ctime.
     func wasLabelled(_ inode: InodeID, from: BackingStamp, to: BackingStamp) {

@@ -303,7 +303,10 @@ extension Volume {
     /// - Returns: its row; nil: the change must be recorded now.
     private func setDates(_ node: Node, _ change: AttributeChange) throws -> InodeRecord? {
         try changing(node) { state in
-            let row = try catalog.peek { try $0.inode(node.inode) }
+            let closed = closedWriters.waiting
+            let recorded = try catalog.peek { try $0.inode(node.inode) }
+            var row = recorded
+            closed.show(in: &row)
             guard row.kind == .document, change.setsDatesOnly(of: row), row.mode & 0o6000 == 0, !state.isPast,
                 row.generation == state.generation, row.splitFrom == nil, row.linkCount > 0,
                 change.modified.map({ $0.exactNanoseconds != nil }) ?? true
@@ -316,7 +319,8 @@ extension Volume {
                 state.isPassedThrough ? now != stamp && !writing.isUntouched(now) : writing.unrecorded != nil
             {
                 // (The date that it has already gives the file another ctime.)
-                try content.setModified((change.modified ?? writing.unrecorded?.modified ?? now.modified).nanoseconds)
+                let date = change.modified ?? writing.unrecorded?.modified ?? now.modified
+                guard try self.date(content, date) != nil else { return nil }
                 if let modified = change.modified { state.open?.writing?.unrecorded?.modified = modified }
                 state.open?.writing?.unrecorded?.changed = .now
                 state.open?.writing?.dates.add(change)
@@ -325,17 +329,33 @@ extension Volume {
             // Closed, and not recorded yet.
             let amended = try catalog.peekInTurn { _ in
                 try closedWriters.amend(node.inode) { changes in
-                    changes.written.modified = change.modified ?? changes.written.modified
+                    let date = change.modified ?? changes.written.modified
+                    guard let now = try self.date(changes.content, date) else {
+                        try changes.content.setModified(changes.written.modified.nanoseconds)
+                        return false
+                    }
+                    changes.written.stamp = now
+                    if changes.isPassedThrough { changes.written.size = now.size }
+                    changes.written.modified = date
                     changes.written.dates.add(change)
-                    try changes.content.setModified(changes.written.modified.nanoseconds)
-                    changes.written.stamp = BackingStamp(try changes.content.status()) ?? changes.written.stamp
                     changes.written.changed = row.changed(after: .now, now: .now)
+                    return true
                 }
             }
             guard let amended else { return nil }
             if state.open?.writing?.stamp == stamp { state.open?.writing?.stamp = amended }
+            row = recorded
+            closedWriters.waiting.show(in: &row)
             return row
         }
+    }
+
+    /// Gives the file this date.
+    ///
+    /// - Returns: its state now; nil: its file system cannot keep the date, or somebody has written past us since.
+    private func date(_ content: ContentFile, _ date: FileTime) throws -> BackingStamp? {
+        try content.setModified(date.nanoseconds)
+        return BackingStamp(try content.status()).flatMap { $0.modified == date ? $0 : nil }
     }
 
     /// Under the node's lock: what a writer did before this change is recorded before it, with its date, or not at all.

@@ -40,9 +40,10 @@ extension Volume {
         }
         var row = try write()
         if !written.dates.isEmpty {
+            // (The date may be one at which other bytes were synced.)
+            if written.dates.modified != nil { try writer.outdateSynced(written.inode) }
             let change = AttributeChange(accessed: written.dates.accessed, modified: written.dates.modified)
-            row = try writer.setAttributes(
-                written.inode, to: change, changed: written.changed, settle: times.settle)
+            row = try writer.setAttributes(written.inode, to: change, changed: row.changed, settle: times.settle)
         }
         if ends { try writer.takeWaitingChange(of: written.inode, defaults: mount.defaults) }
         let isDated = written.stamp.modified == written.modified
@@ -52,9 +53,10 @@ extension Volume {
         guard isRelabelled || now != written.stamp && now.hasSameBytes(as: written.stamp) else {
             return (row, written.stamp, false)
         }
+        let isWritten = !now.hasSameBytes(as: written.stamp)
         written.stamp = now
         // Bytes that were written past us while the label was written are recorded as well: the new stamp hides them.
-        if isPassedThrough, !ends, (written.size, written.modified) != (written.stamp.size, written.stamp.modified) {
+        if isPassedThrough, !ends, isWritten {
             (written.size, written.modified) = (written.stamp.size, written.stamp.modified)
             written.changed = written.stamp.changed
             row = try write()

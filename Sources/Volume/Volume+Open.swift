@@ -238,15 +238,23 @@ extension Volume {
         _ node: Node, _ state: inout Node.State, _ record: InodeRecord, _ content: ContentFile, isWhole: Bool
     ) throws {
         mappingWatches.withLock { $0.end(node.inode) }
-        var mayBeMapped = false
-        if record.writing != nil {
-            let stamp: BackingStamp?
-            (stamp, mayBeMapped) = try takeOver(node.inode, record.generation, content)
-            if let stamp {
-                state.open?.writing = Node.Writing(stamp: stamp)
-                state.open?.mayBeMapped = true
-                return
-            }
+        var closed: ClosedWriters.Closed?
+        do { try mark(node, &state, record, content, isWhole: isWhole, &closed) } catch {
+            closedWriters.restore(node.inode, closed)
+            seeToItLater()
+            throw error
+        }
+    }
+
+    /// - Parameter closed: the end of the last writer, if nobody has seen to that yet. This writer has taken it over.
+    private func mark(
+        _ node: Node, _ state: inout Node.State, _ record: InodeRecord, _ content: ContentFile, isWhole: Bool,
+        _ closed: inout ClosedWriters.Closed?
+    ) throws {
+        if record.writing != nil, let stamp = try takeOver(node.inode, record.generation, content, &closed) {
+            state.open?.writing = Node.Writing(stamp: stamp)
+            state.open?.mayBeMapped = true
+            return
         }
         if isWhole { try content.setModified(record.modified.nanoseconds) }
         // Nobody sees writes past us. Before the first, the catalog must know that all bytes are here, and the disk
@@ -255,8 +263,10 @@ extension Volume {
         if isNew { try content.synchronize() }
         // A download changes the file as well: time stamps tell of a writer only if the document is whole. Programs
         // write to a partial document through us, which marks it modified. The stamp is taken inside the transaction,
-        // because only in transactions labels change, and with them the file's ctime.
+        // because only in transactions labels change, and with them the file's ctime. The last writer's mark may be
+        // taken away at any moment (`ClosedWriters`), so that is cancelled inside as well.
         let (stamp, isModified) = try catalog.write { writer in
+            closed = closedWriters.cancel(node.inode) ?? closed
             if isNew { try writer.recordExtents(node.inode, generation: record.generation, extents: nil) }
             let stamp = isWhole ? BackingStamp(try content.status()) ?? .none : BackingStamp.none
             try writer.beginWriting(node.inode, generation: record.generation, mark: .maybeModified(stamp))
@@ -266,48 +276,37 @@ extension Volume {
         }
         if isNew { content.noteRecorded(nil) }
         state.open?.writing = Node.Writing(stamp: stamp, isMarkedModified: isModified)
-        if mayBeMapped { state.open?.mayBeMapped = true }
+        if closed?.mapped != nil { state.open?.mayBeMapped = true }
     }
 
     /// Takes over the mark of a document that was closed a moment ago, or that a program may still have mapped. What the
     /// program changed since the last look is recorded, and the stamp of that is returned: later changes show against it.
-    /// No stamp: nobody is known to have the document mapped.
+    /// Nil: nobody is known to have the document mapped.
     ///
     /// If the last writer's close could not be recorded, what that writer wrote is recorded now.
     private func takeOver(
-        _ inode: InodeID, _ generation: Int64, _ content: ContentFile
-    ) throws -> (stamp: BackingStamp?, mayBeMapped: Bool) {
-        var closed: ClosedWriters.Closed?
-        do {
-            let stamp = try catalog.write { writer -> BackingStamp? in
-                // (Inside, because the mark may be taken away at any moment.)
-                closed = closedWriters.cancel(inode) ?? closed
-                if let mapped = closed?.mapped {
-                    _ = try recordSinceClose(inode, mapped.id, mapped.stamp, writer)
-                }
-                let record = try writer.inode(inode)
-                guard record.generation == generation, let mark = record.writing,
-                    let now = BackingStamp(try content.status())
-                else { return nil }
-                guard case .maybeModified(let seen) = mark, seen != .none else {
-                    if mark == .modified, now.size != record.size {
-                        try writer.recordWritten(
-                            inode, generation: generation, size: now.size, modified: now.modified, mark: mark,
-                            settle: nil)
-                    }
-                    return nil
-                }
-                if now != seen {
+        _ inode: InodeID, _ generation: Int64, _ content: ContentFile, _ closed: inout ClosedWriters.Closed?
+    ) throws -> BackingStamp? {
+        try catalog.write { writer in
+            closed = closedWriters.cancel(inode) ?? closed
+            if let mapped = closed?.mapped { _ = try recordSinceClose(inode, mapped.id, mapped.stamp, writer) }
+            let record = try writer.inode(inode)
+            guard record.generation == generation, let mark = record.writing,
+                let now = BackingStamp(try content.status())
+            else { return nil }
+            guard case .maybeModified(let seen) = mark, seen != .none else {
+                if mark == .modified, now.size != record.size {
                     try writer.recordWritten(
-                        inode, generation: generation, size: now.size, modified: now.modified,
-                        mark: .maybeModified(now), settle: nil)
+                        inode, generation: generation, size: now.size, modified: now.modified, mark: mark, settle: nil)
                 }
-                return now
+                return nil
             }
-            return (stamp, closed?.mapped != nil)
-        } catch {
-            closedWriters.restore(inode, closed)
-            throw error
+            if now != seen {
+                try writer.recordWritten(
+                    inode, generation: generation, size: now.size, modified: now.modified, mark: .maybeModified(now),
+                    settle: nil)
+            }
+            return now
         }
     }
 

@@ -252,7 +252,7 @@ private final class NothingWaits: WaitingChanges {
     static let instance = NothingWaits()
     let isEmpty = true
     func make(in writer: Catalog.Writer) -> (@Sendable () -> Void) { {} }
-    func giveUp() -> Bool { false }
+    func giveUp() {}
 }
 
 /// The errno that `body` fails with; nil when it does not.

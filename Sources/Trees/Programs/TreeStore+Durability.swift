@@ -181,7 +181,7 @@ extension TreeStore {
     }
 
     /// The bytes are about to change: what was synced stays known to be durable.
-    func outdateSynced(_ id: InodeID) throws {
+    package func outdateSynced(_ id: InodeID) throws {
         if let synced = try note("synced.\(id.rawValue)").flatMap({ SyncedContents(text: $0) }),
             case .some = synced.durable, try inodeIfPresent(id)?.generation == synced.generation
         {
