@@ -19,7 +19,8 @@ import Trees
         try provider.base.put("doc.txt", "first")
         try provider.base.mkdir("folder")
         try await withServing { sandbox in
-            let first = try ServedDomain(provider, sandbox)
+            // (Nothing is sent in the middle of a save, however long the shell takes.)
+            let first = try ServedDomain(provider, sandbox, settle: 60)
             try first.run("ls")
             let identifier = try first.catalogIdentifier("doc.txt")
             #expect(try first.path(identifier) == "doc.txt")
