@@ -129,12 +129,11 @@ extension Volume {
         _ node: Node, _ state: inout Node.State, _ failed: ClosedWriters.Unrecorded?, mayWait: Bool,
         _ besides: (Catalog.Writer, Bool) throws -> Void
     ) throws -> Recording {
-        guard let content = state.content, state.isMarked else { return .nothing }
+        // (Before the file's status: of a label that comes in between, the transaction below tells.)
+        _ = stamp(node, &state)
+        guard let content = state.content, let writing = state.open?.writing else { return .nothing }
         try dateFile(state)
         var now = BackingStamp(try content.status()) ?? BackingStamp.none
-        // (After the status, so that a label in between is not taken for a write.)
-        _ = stamp(node, &state)
-        guard let writing = state.open?.writing else { return .nothing }
         let size: Int64
         let modified: FileTime
         let changed: FileTime
@@ -233,7 +232,7 @@ extension Volume {
         do {
             try changing(node) { state in
                 let isLast = state.open?.handles == 1
-                // (What others go on with needs the file as it is when all is recorded.)
+                // (The other handles go on with the file's stamp, which recording may change.)
                 if !isLast { catalog.settle() }
                 let recording = try record(node, &state, mayWait: isLast)
                 end = leave(node, &state, handle, recorded: recording != .nothing)
@@ -306,6 +305,7 @@ extension Volume {
         let isUnseen = recorded == nil || writing.changesUnseen || writing.isShownOutdated || open.mayBeMapped
         if recorded == nil {
             open.writing = nil
+            _ = closedWriters.takeFailed(node.inode)
             // (The watch for changes through a mapping finds these.)
             end.isMapped = end.released != nil && open.content.isComplete
         } else if let released = end.released {

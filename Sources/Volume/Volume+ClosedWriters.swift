@@ -282,10 +282,7 @@ extension Volume {
                 self.notRecorded(changes.written.inode, failure)
                 if !isClosed { return }
                 // (The watch for changes through a mapping finds these.)
-                let (inode, generation) = (changes.written.inode, changes.written.generation)
-                Task(executorPreference: self.mount.workers) { [weak self] in
-                    self?.watchMapping(of: inode, generation: generation)
-                }
+                self.watchMappingLater(of: changes.written.inode, generation: changes.written.generation)
             })
     }
 

@@ -369,6 +369,7 @@ extension Volume {
                 return record
             }
             if change.mode != nil { state.isSetID = record.mode & 0o6000 != 0 }
+            if change.accessed != nil { state.open?.writing?.dates.accessed = nil }
             guard let modified = change.modified, record.kind == .document else { return record }
             // While a program writes, the local file gets the date as well; setting the date alone is no change of the
             // contents.

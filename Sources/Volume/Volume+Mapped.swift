@@ -45,6 +45,13 @@ extension Volume {
         }
     }
 
+    /// For callers that hold a node's lock, or the catalog's turn.
+    func watchMappingLater(of inode: InodeID, generation: Int64) {
+        Task(executorPreference: mount.workers) { [weak self] in
+            self?.watchMapping(of: inode, generation: generation)
+        }
+    }
+
     private enum Sight { case over, changed, unchanged }
 
     private func checkMapping(_ id: GenerationID, _ watch: UInt64) throws -> Sight {

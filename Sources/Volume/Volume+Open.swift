@@ -219,10 +219,7 @@ extension Volume {
         let isMarked = state.isMarked
         state.open = nil
         guard isMarked else { return }
-        let (inode, generation) = (node.inode, state.generation)
-        Task(executorPreference: mount.workers) { [weak self] in
-            self?.watchMapping(of: inode, generation: generation)
-        }
+        watchMappingLater(of: node.inode, generation: state.generation)
     }
 
     /// The store deleted the document, and the kernel has not been told yet: what a program would write was lost.
@@ -240,8 +237,12 @@ extension Volume {
         mappingWatches.withLock { $0.end(node.inode) }
         var closed: ClosedWriters.Closed?
         do { try mark(node, &state, record, content, isWhole: isWhole, &closed) } catch {
-            closedWriters.restore(node.inode, closed)
-            seeToItLater()
+            if closed != nil {
+                closedWriters.restore(node.inode, closed)
+                seeToItLater()
+            } else if record.writing != nil {
+                watchMappingLater(of: node.inode, generation: record.generation)
+            }
             throw error
         }
     }
