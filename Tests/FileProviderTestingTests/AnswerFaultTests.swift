@@ -97,6 +97,17 @@ import Testing
         #expect(sink.bytes == old)
     }
 
+    @Test func allBytesComeBeforeALateEnd() async throws {
+        let gate = Gate()
+        plan.inject(.lateEnd(gate), into: .startProvidingItem)
+        let sink = CollectingSink(range: 0..<1000)
+        let task = Task { try await download(sink) }
+        await gate.waitForArrivals()
+        #expect(sink.bytes == old)
+        gate.open()
+        try await task.value
+    }
+
     @Test func aLateChangeIsMadeAtOnce() async throws {
         let gate = Gate()
         plan.inject(.lateAnswer(gate), into: .itemChanged)

@@ -84,10 +84,9 @@ import Trees
     /// one recorded too, an fsync in between would not have counted.
     @Test("two threads that record at the same moment record a download once") func atOnce() async throws {
         let (test, _) = try await prepared(1)
-        let (content, target) = try test.download("doc1")
+        let (content, _) = try test.download("doc1")
         let records = DownloadRecords(mount: test.engine.mount)
-        try await test.engine.downloader.provide(0..<10_000, of: content, for: target)
-        test.engine.recordAllDownloads()
+        try bytes.withUnsafeBytes { try content.store($0, at: 0) }
         let inode = try test.inode("doc1").id
         let commits = Mutex(0)
         test.engine.publisher.onCommit { changes, _ in
@@ -111,27 +110,12 @@ import Trees
         #expect(commits.withLock { $0 } == 1)
     }
 
-    /// Has given all the bytes and takes its time to end.
-    private struct LingeringProvider: ForwardingProvider {
-        let base: InMemoryProvider
-        let end = Gate()
-
-        func startProvidingItem(
-            _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
-        ) async throws(FileProviderError) {
-            try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
-            try await end.pass()
-        }
-    }
-
     @Test("a download is recorded when it is reported, although the provider has not returned yet")
     func lingering() async throws {
         let (test, _) = try await prepared(3)
-        let provider = LingeringProvider(base: test.remote)
-        let engine = SyncEngine(
-            provider: provider, catalog: test.catalog, store: test.store, times: test.engine.mount.times,
-            defaults: test.engine.mount.defaults, logger: test.engine.mount.logger)
-        defer { provider.end.open() }
+        let (end, engine) = (Gate(), test.engine)
+        test.plan.inject(.lateEnd(end), into: .startProvidingItem, times: 3)
+        defer { end.open() }
         #expect(try await engine.download(test.inode("doc1").id) == 10_000)
         #expect(try isRecorded("doc1", test))
         for name in ["doc2", "doc3"] {

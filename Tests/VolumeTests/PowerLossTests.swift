@@ -218,6 +218,33 @@ import Volume
         #expect(copies(next).count == 1)
     }
 
+    /// A download may end long after its last byte has come. Its end must not give the file the date that it had at its
+    /// sync.
+    @Test func theLateEndOfADownloadDoesNotHideALaterChange() async throws {
+        try test.remote.put("a", "original")
+        let gate = Gate()
+        test.provider.plan.inject(.lateEnd(gate), into: .startProvidingItem)
+        let opened = try await test.open("a", O_RDWR)
+        #expect(try await test.read(opened.handle) == Array("original".utf8))
+        try test.write(opened.handle, "CHANGED!")
+        try test.volume.synchronize(opened.handle)
+        try test.close(opened.handle)
+        let id = try await test.lookUp("a").attributes.record.id
+        #expect(
+            try await eventually {
+                test.volume.endWritingNow()
+                return try test.durably { try $0.inode(id).writing } == nil
+            })
+        try lose(file(try await test.lookUp("a")), keepingDate: false)
+        gate.open()
+        #expect(try await eventually { test.engine.transfers.now().isEmpty })
+        test.engine.recordAllDownloads()
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("original".utf8))
+        #expect(copies(next).count == 1)
+    }
+
     @Test func aWholeDownloadIsTrustedAndAPartialOneComesAgain() async throws {
         let text = String(repeating: "x", count: 400_000)
         try test.remote.put("whole", "whole")

@@ -13,6 +13,9 @@ public enum Fault: Sendable {
     /// The call is carried out at once, but its answer (bytes and errors too) is held back until the gate is opened,
     /// and may be outdated by then. A cancelled call throws `FileProviderError.Code.cancelled`.
     case lateAnswer(Gate)
+    /// A download: all bytes come, and the call returns when the gate is opened. A cancelled call throws
+    /// `FileProviderError.Code.cancelled`.
+    case lateEnd(Gate)
     /// The answer comes twice: every piece of a download, every item on a page of an enumeration.
     case duplicate
     /// The connection breaks after this many bytes of the contents, in either direction, with

@@ -50,6 +50,7 @@ public final class FaultInjectingProvider<Base: FileProviderExtension>: FileProv
         if case .surplusBytes(let count) = fault {
             try await sink.write([UInt8](repeating: 0, count: count), at: range.upperBound)
         }
+        if case .lateEnd(let gate) = fault { try await gate.pass() }
         if case .lostReply = fault { throw Self.replyLost }
     }
 

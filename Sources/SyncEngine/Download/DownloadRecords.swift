@@ -78,13 +78,15 @@ final class DownloadRecords: Sendable {
             metadata: ["items": "\(waiting.map(\.name).sorted())", "error": "\(error)"])
     }
 
-    /// - Returns: false when the bytes no longer belong to a document.
+    /// - Returns: false when the bytes no longer belong to a document, or are recorded already.
     private func record(
         _ content: ContentFile, _ extents: RangeSet<Int64>?, _ writer: Catalog.Writer
     ) throws -> Bool {
         // The bytes' present inode: a conflict may have given them to another document, a writer's.
         let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
         guard let inode = try writer.inodeIfPresent(id), inode.generation == generation else { return false }
+        // (A stream may end long after its bytes were recorded, and have been synced and changed since.)
+        if content.isRecorded, inode.extents == extents { return false }
         // Inside the transaction: a later writer marks the file's date, so a change of ours must come before, or it
         // would pass for the writer's.
         if extents == nil, inode.writing == nil { try content.setModified(inode.modified.nanoseconds) }
