@@ -68,9 +68,8 @@ package final class Catalog: Sendable {
                 if isNew {
                     let now = kept.date().nanoseconds
                     try db.execute(
-                        sql:
-                            "UPDATE inode SET uid = ?, gid = ?, atime = ?, mtime = ?, ctime = ?, btime = ? WHERE id = 1",
-                        arguments: [owner.uid, owner.gid, now, now, now, now])
+                        sql: "UPDATE inode SET uid = ?, gid = ?, mtime = ? WHERE id = 1",
+                        arguments: [owner.uid, owner.gid, now])
                     try db.execute(
                         sql: "UPDATE item SET identifier = ? WHERE id = 1",
                         arguments: [ItemIdentifier.rootContainer.rawValue])
@@ -130,9 +129,24 @@ package final class Catalog: Sendable {
             try db.execute(sql: "PRAGMA journal_mode = WAL")
         }
         let writer = try DatabaseQueue(path: path, configuration: configuration)
-        let isNew = try writer.read { try !$0.tableExists("domain") }
+        let (isNew, isOld) = try writer.read { db in
+            (try !db.tableExists("domain"), try !migrator.hasCompletedMigrations(db))
+        }
         try migrator.migrate(writer)
+        if isOld, !isNew { returnSpace(writer) }
         return (writer, isNew)
+    }
+
+    /// A migration may have rewritten most of the catalog: what it freed goes back to the disk, if there is room to do
+    /// that.
+    private static func returnSpace(_ writer: DatabaseQueue) {
+        try? writer.writeWithoutTransaction { db in
+            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
+            let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
+            guard free >= leastFree, free >= pages / 4 else { return }
+            try db.execute(sql: "VACUUM")
+            try db.checkpoint(.truncate)
+        }
     }
 
     /// Runs once per process, before its first connection.

@@ -224,6 +224,8 @@ import Volume
         try test.remote.put("a", "original")
         let gate = Gate()
         test.provider.plan.inject(.lateEnd(gate), into: .startProvidingItem)
+        // (A reader that stays: the end of the last one would cancel the download.)
+        _ = try await test.open("a")
         let opened = try await test.open("a", O_RDWR)
         #expect(try await test.read(opened.handle) == Array("original".utf8))
         try test.write(opened.handle, "CHANGED!")
@@ -236,6 +238,7 @@ import Volume
                 return try test.durably { try $0.inode(id).writing } == nil
             })
         try lose(file(try await test.lookUp("a")), keepingDate: false)
+        #expect(gate.waitingCount == 1)
         gate.open()
         #expect(try await eventually { test.engine.transfers.now().isEmpty })
         test.engine.recordAllDownloads()

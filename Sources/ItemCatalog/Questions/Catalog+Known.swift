@@ -8,7 +8,7 @@ extension Catalog.Reader {
             """
             SELECT t.identifier, p.identifier, t.remote_name, t.kind, t.remote_size, t.remote_content,
                 t.remote_metadata
-            FROM item t JOIN item p ON p.id = t.remote_parent
+            FROM item t CROSS JOIN item p ON p.id = t.remote_parent
             WHERE t.identifier IS NOT NULL AND t.remote_content IS NOT NULL AND p.identifier IS NOT NULL AND \(condition)
             """)
     }
@@ -23,9 +23,10 @@ extension Catalog.Reader {
     }
 
     private static let byIdentifier = query("t.identifier = ?")
-    private static let byParent = query("t.remote_parent = ?")
-    private static let byName = query("t.remote_parent = ? AND t.remote_name = ?")
-    private static let byContent = query("t.kind = 0 AND t.remote_content = ?")
+    private static let byParent = query(isRemote(in: "?1"))
+    private static let byName = query(isRemote(in: "?1", as: "?2"))
+    private static let byContent = query(
+        "t.kind = 0 AND substr(t.remote_content, -8) = substr(?1, -8) AND t.remote_content = ?1")
 
     package func knownItem(_ identifier: ItemIdentifier) throws -> KnownItem? {
         try first(Self.byIdentifier) {

@@ -45,9 +45,9 @@ extension Catalog.Reader {
             }
         }
         var isLarge = false
-        for place in ["local_parent", "remote_parent"] {
+        for place in ["t.local_parent = ?1", Self.isRemote(in: "?1")] {
             let some =
-                "SELECT pending, ready_at, retry_at, error_code FROM item WHERE \(place) = ? LIMIT \(Self.fewChildren)"
+                "SELECT pending, ready_at, retry_at, error_code FROM item t WHERE \(place) LIMIT \(Self.fewChildren)"
             let found = try isAny("WITH some AS (\(some)) SELECT MAX(\(isUnsent)), COUNT(*) FROM some", 1)
             if found.contains(where: { $0.0 }) { return true }
             if found.contains(where: { $0.1 >= Self.fewChildren }) { isLarge = true }
@@ -63,10 +63,9 @@ extension Catalog.Reader {
     private static let newRemoteChildren = Query(
         // An item that the store moved into the folder, and nobody here has touched, counts as new too.
         """
-        SELECT MAX(base_parent IS NULL OR (
-            local_parent IS NOT NULL AND local_parent IS base_parent AND local_name IS base_name
-            AND (remote_parent IS NOT base_parent OR remote_name IS NOT base_name)))
-        FROM item WHERE remote_parent = ?
+        SELECT MAX(t.base_parent IS NULL OR (
+            t.alike & 1 AND (t.remote_parent IS NOT t.local_parent OR t.remote_name IS NOT t.local_name)))
+        FROM item t WHERE \(isRemote(in: "?1"))
         """)
 
     package func hasNewRemoteChildren(_ folder: ItemID) throws -> Bool? {
@@ -111,7 +110,7 @@ extension Catalog.Reader {
         """
         WITH RECURSIVE within(id) AS (
             SELECT ? UNION SELECT t.id FROM within CROSS JOIN item t ON t.local_parent = within.id
-            UNION SELECT t.id FROM within CROSS JOIN item t ON t.base_parent = within.id
+            UNION SELECT t.id FROM within CROSS JOIN item t ON t.own_base_parent = within.id
                 WHERE t.local_parent IS NULL)
         SELECT t.id FROM within CROSS JOIN item t ON t.id = within.id WHERE t.pending = 1
         """)

@@ -58,7 +58,7 @@ extension Catalog.Reader {
     /// Items shown in folders that nobody has listed: no listing reports their changes.
     package func itemsInUnlistedFolders(limit: Int) throws -> [ItemIdentifier] {
         let sql = """
-            SELECT t.identifier FROM inode i CROSS JOIN item p ON p.inode = i.id CROSS JOIN item t ON t.remote_parent = p.id
+            SELECT t.identifier FROM inode i CROSS JOIN item p ON p.inode = i.id CROSS JOIN item t ON \(Self.isRemote(in: "p.id"))
             WHERE i.kind = 1 AND i.enumerated = 0 AND t.identifier IS NOT NULL LIMIT ?
             """
         return try String.fetchAll(db, sql: sql, arguments: [limit]).map { ItemIdentifier($0) }

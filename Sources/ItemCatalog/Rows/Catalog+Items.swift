@@ -13,6 +13,26 @@ extension Catalog.Reader {
         Query("SELECT \(itemColumns) FROM item t WHERE \(condition)")
     }
 
+    /// SQL: whether the provider reported item `t` in this folder last.
+    ///
+    /// - Parameter parent: an expression.
+    static func isRemote(in parent: String) -> String {
+        "(t.own_remote_parent = \(parent) OR (t.local_parent = \(parent) AND t.alike & 2))"
+    }
+
+    /// SQL: the same under this name. (An item whose place is also its local place has it as a name of its inode.)
+    static func isRemote(in parent: String, as name: String) -> String {
+        "((t.own_remote_parent = \(parent) AND t.own_remote_name = \(name)) OR (\(isLocal(in: parent, as: name)) AND t.alike & 2))"
+    }
+
+    /// SQL: whether item `t` is in this folder under this name here.
+    static func isLocal(in parent: String, as name: String) -> String {
+        """
+        t.inode = (SELECT n.inode FROM item p JOIN name n ON n.folder = p.inode WHERE p.id = \(parent) AND n.name = \(name))
+        AND t.local_parent = \(parent) AND t.local_name = \(name)
+        """
+    }
+
     func items(_ query: Query, _ bind: (inout Bindings) -> Void) throws -> [ItemRecord] {
         try all(query, bind) { Self.item($0) }
     }
@@ -20,8 +40,8 @@ extension Catalog.Reader {
     private static let byNumber = itemQuery("t.id = ?")
     private static let byInode = itemQuery("t.inode = ?")
     private static let byIdentifier = itemQuery("t.identifier = ?")
-    private static let byRemoteParent = itemQuery("t.remote_parent = ?")
-    private static let byRemotePlace = itemQuery("t.remote_parent = ? AND t.remote_name = ? AND t.id <> ?")
+    private static let byRemoteParent = itemQuery(isRemote(in: "?1"))
+    private static let byRemotePlace = itemQuery("\(isRemote(in: "?1", as: "?2")) AND t.id <> ?3")
 
     package func item(_ id: ItemID) throws -> ItemRecord? {
         try first(Self.byNumber) {

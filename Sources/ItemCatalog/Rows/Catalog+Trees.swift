@@ -10,7 +10,11 @@ extension Catalog.Reader: TreeReading {
         try items(Self.localChildrenOfFolder) { $0.add(folder.rawValue) }
     }
 
-    private static let basedAt = itemQuery("t.base_parent = ? AND t.base_name = ? AND t.ready_at > ?")
+    private static let basedAt = itemQuery(
+        """
+        ((t.own_base_parent = ?1 AND t.own_base_name = ?2) OR (\(isLocal(in: "?1", as: "?2")) AND t.alike & 1))
+        AND t.ready_at > ?3
+        """)
 
     package func items(basedAt place: TreePlace, readyAfter moment: FileTime) throws -> [ItemRecord] {
         try items(Self.basedAt) { bindings in
@@ -21,7 +25,7 @@ extension Catalog.Reader: TreeReading {
 
     private static let tombstonesInFolder = itemQuery(
         """
-        t.base_parent = ? AND t.local_parent IS NULL AND t.identifier IS NOT NULL AND t.remote_parent IS NOT NULL
+        t.own_base_parent = ? AND t.local_parent IS NULL AND t.identifier IS NOT NULL AND t.remote_parent IS NOT NULL
         ORDER BY t.id
         """)
 
@@ -42,16 +46,20 @@ extension Catalog.Reader: TreeReading {
         try items(Self.attemptsInFolder) { $0.add(folder.rawValue) }
     }
 
-    private static let remoteCount = Query("SELECT COUNT(*) FROM item WHERE remote_parent IS NOT NULL")
+    private static let remoteCount = Query(
+        """
+        SELECT (SELECT COUNT(*) FROM item WHERE own_remote_parent IS NOT NULL)
+            + (SELECT COUNT(*) FROM item WHERE local_parent IS NOT NULL AND alike & 2)
+        """)
 
     package func remoteItemCount() throws -> Int { try first(Self.remoteCount, { _ in }) { Int($0.int(0)) } ?? 0 }
 
     private static let notInPlace = Query(
         """
-        SELECT id FROM item WHERE remote_parent IS NOT NULL AND (
+        SELECT id FROM item WHERE own_remote_parent IS NOT NULL AND (
             (inode IS NULL AND local_parent IS NULL AND base_parent IS NULL)
-            OR (inode IS NOT NULL AND local_parent = base_parent AND local_name = base_name
-                AND (remote_parent <> base_parent OR remote_name <> base_name)))
+            OR (inode IS NOT NULL AND alike & 1
+                AND (own_remote_parent <> local_parent OR own_remote_name <> local_name)))
         """)
 
     package func itemsNotInPlace() throws -> [ItemID] {
@@ -61,9 +69,9 @@ extension Catalog.Reader: TreeReading {
     // MARK: Listings
 
     private static let knownColumns = """
-        remote_name, remote_content, remote_metadata, remote_size,
-        base_parent IS remote_parent AND base_name IS remote_name AND base_content IS remote_content
-        AND base_metadata IS remote_metadata
+        remote_name, remote_content, remote_metadata, remote_size, alike = 7 OR (
+            base_parent IS remote_parent AND base_name IS remote_name AND base_content IS remote_content
+            AND base_metadata IS remote_metadata)
         """
 
     private static func knownChild(_ row: Columns, from first: Int) -> KnownChild {
@@ -73,7 +81,10 @@ extension Catalog.Reader: TreeReading {
     }
 
     private static let knownInFolder = Query(
-        "SELECT id, identifier, \(knownColumns) FROM item WHERE remote_parent = ? AND id <> 1 AND identifier IS NOT NULL"
+        """
+        SELECT t.id, t.identifier, \(knownColumns) FROM item t
+        WHERE \(isRemote(in: "?1")) AND t.id <> 1 AND t.identifier IS NOT NULL
+        """
     )
     private static let knownByIdentifier = Query(
         "SELECT id, remote_parent, \(knownColumns) FROM item WHERE identifier = ? AND id <> 1")
@@ -101,7 +112,7 @@ extension Catalog.Reader: TreeReading {
     }
 
     private static let identifiersAtPlace = Query(
-        "SELECT id, identifier FROM item WHERE remote_parent = ? AND remote_name = ?")
+        "SELECT t.id, t.identifier FROM item t WHERE \(isRemote(in: "?1", as: "?2"))")
 
     package func remoteIdentifiers(at place: TreePlace) throws -> [(item: ItemID, identifier: ItemIdentifier?)] {
         try all(Self.identifiersAtPlace) {
@@ -119,7 +130,7 @@ extension Catalog.Reader: TreeReading {
         LIMIT 1
         """)
     private static let notShown = Query(
-        "SELECT 1 FROM item WHERE remote_parent = ? AND local_parent IS NOT remote_parent AND id <> 1 LIMIT 1")
+        "SELECT 1 FROM item WHERE own_remote_parent = ?1 AND local_parent IS NOT ?1 AND id <> 1 LIMIT 1")
 
     package func showsOnlyRemoteChildren(_ folder: InodeID, of item: ItemID) throws -> Bool {
         let holdsOther = try exists(Self.otherName) { bindings in

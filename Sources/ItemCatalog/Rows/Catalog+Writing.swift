@@ -33,9 +33,11 @@ extension Catalog.Writer: TreeStore {
 
     private static let itemDeletion = Query("DELETE FROM item WHERE id = ?")
     private static let inodeDeletion = Query("DELETE FROM inode WHERE id = ? AND nlink = 0")
-    private static let remoteMove = Query("UPDATE item SET remote_parent = ? WHERE remote_parent = ?")
     private static let linkChange = Query("UPDATE inode SET nlink = nlink + ? WHERE id = ?")
-    private static let dateChange = Query("UPDATE inode SET mtime = ?, ctime = ? WHERE id = ?")
+    private static let dateChange = Query(
+        """
+        UPDATE inode SET own_atime = atime, own_btime = btime, mtime = ?, own_ctime = NULL WHERE id = ?
+        """)
 
     package func deleteItem(_ id: ItemID) throws {
         try run(Self.itemDeletion) { $0.add(id.rawValue) }
@@ -48,15 +50,14 @@ extension Catalog.Writer: TreeStore {
     }
 
     package func moveRemoteChildren(of old: ItemID, to new: ItemID) throws {
-        try run(Self.remoteMove) { bindings in
-            bindings.add(new.rawValue)
-            bindings.add(old.rawValue)
+        for var child in try remoteChildren(of: old) {
+            child.remote?.parent = new
+            try update(child)
         }
     }
 
     package func touch(folder id: InodeID, links: Int64) throws {
         try run(Self.dateChange) { bindings in
-            bindings.add(now.nanoseconds)
             bindings.add(now.nanoseconds)
             bindings.add(id.rawValue)
         }

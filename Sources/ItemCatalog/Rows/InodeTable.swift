@@ -17,10 +17,11 @@ let inodeTable = TableColumns<InodeRecord, InodeColumn>(
         ColumnGroup(.gid, value: \.gid) { $1.add(Int64($0)) },
         ColumnGroup(.nlink, value: \.linkCount) { $1.add($0) },
         ColumnGroup(.size, value: \.size) { $1.add($0) },
-        ColumnGroup(.atime, value: \.accessed) { $1.add($0) },
         ColumnGroup(.mtime, value: \.modified) { $1.add($0) },
-        ColumnGroup(.ctime, value: \.changed) { $1.add($0) },
-        ColumnGroup(.btime, value: \.born) { $1.add($0) },
+        // Most are the date, and NULL.
+        ColumnGroup(stored: ["own_atime"], value: { $0.unlessDate($0.accessed) }) { $1.add($0) },
+        ColumnGroup(stored: ["own_ctime"], value: { $0.unlessDate($0.changed) }) { $1.add($0) },
+        ColumnGroup(stored: ["own_btime"], value: { $0.unlessDate($0.born) }) { $1.add($0) },
         ColumnGroup(.target, value: \.target) { $1.add($0) },
         ColumnGroup(.generation, value: \.generation) { $1.add($0) },
         ColumnGroup(.baseSize, value: \.baseSize) { $1.add($0) },
@@ -44,6 +45,10 @@ let inodeTable = TableColumns<InodeRecord, InodeColumn>(
         ColumnGroup(.splitFrom, value: \.splitFrom) { $1.add($0?.rawValue) },
         ColumnGroup(.here, value: { $0.kind == .document ? $0.bytesPresent : 0 }) { $1.add($0) },
     ])
+
+extension InodeRecord {
+    fileprivate func unlessDate(_ time: FileTime) -> FileTime? { time == modified ? nil : time }
+}
 
 extension Catalog.Reader {
     /// The table's columns, followed by the item's capabilities.

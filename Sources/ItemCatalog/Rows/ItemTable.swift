@@ -22,12 +22,15 @@ let itemTable = TableColumns<ItemRecord, ItemColumn>(
             bindings.add(InodeKind(kind).rawValue)
             if case .symbolicLink(let target) = kind { bindings.add(target) } else { bindings.addNull() }
         },
-        ColumnGroup(.baseParent, .baseName, value: \.base) { $1.add($0) },
-        ColumnGroup(.baseContent, .baseMetadata, value: \.baseVersion) { $1.add($0) },
+        ColumnGroup(
+            stored: [
+                "alike", "own_base_parent", "own_base_name", "own_base_content", "own_base_metadata",
+                "own_remote_parent", "own_remote_name",
+            ], value: { TreeStates($0) }
+        ) { $0.bind(&$1) },
         ColumnGroup(.localParent, .localName, value: \.local) { $1.add($0) },
         ColumnGroup(.localContent, value: \.contentRevision) { $1.add($0) },
         ColumnGroup(.localMetadata, value: \.metadataRevision) { $1.add($0) },
-        ColumnGroup(.remoteParent, .remoteName, value: \.remote) { $1.add($0) },
         ColumnGroup(.remoteContent, .remoteMetadata, value: \.remoteVersion) { $1.add($0) },
         ColumnGroup(.remoteSize, value: \.remoteFacts.size) { $1.add($0) },
         ColumnGroup(.remoteMtime, value: \.remoteFacts.modified) { $1.add($0) },
@@ -54,6 +57,33 @@ let itemTable = TableColumns<ItemRecord, ItemColumn>(
         ColumnGroup(.heldAt, value: \.heldSince) { $1.add($0?.nanoseconds) },
         ColumnGroup(.attemptedParent, .attemptedName, value: \.attempted) { $1.add($0) },
     ])
+
+/// An item in the three trees. What is equal is stored once: the base and the remote place with the local place, the
+/// base version with the remote version.
+private struct TreeStates: Equatable {
+    var (local, base, remote): (TreePlace?, TreePlace?, TreePlace?)
+    var (baseVersion, remoteVersion): (ItemVersion?, ItemVersion?)
+
+    init(_ item: ItemRecord) {
+        (local, base, remote) = (item.local, item.base, item.remote)
+        (baseVersion, remoteVersion) = (item.baseVersion, item.remoteVersion)
+    }
+
+    static func == (one: Self, other: Self) -> Bool {
+        (one.local, one.base, one.remote) == (other.local, other.base, other.remote)
+            && (one.baseVersion, one.remoteVersion) == (other.baseVersion, other.remoteVersion)
+    }
+
+    func bind(_ bindings: inout Bindings) {
+        let isBaseAlike = local != nil && base == local
+        let isRemoteAlike = local != nil && remote == local
+        let isVersionAlike = remoteVersion != nil && baseVersion == remoteVersion
+        bindings.add(Int64((isBaseAlike ? 1 : 0) + (isRemoteAlike ? 2 : 0) + (isVersionAlike ? 4 : 0)))
+        bindings.add(isBaseAlike ? nil : base)
+        bindings.add(isVersionAlike ? nil : baseVersion)
+        bindings.add(isRemoteAlike ? nil : remote)
+    }
+}
 
 extension Catalog.Reader {
     static let itemColumns = ItemColumn.list(of: "t")

@@ -30,17 +30,25 @@ struct TableRow<Column: TableColumn> {
     func text(_ column: Column) -> String? { columns.text(first + column.rawValue) }
 }
 
-/// Columns of a table that change together, and how to get them from a record.
+/// Stored columns of a table that change together, and how to get them from a record. (A SELECT may read others, which
+/// SQLite computes from these.)
 ///
 /// An UPDATE names only changed columns: SQLite rewrites every index that contains a named column, even when the value
 /// stays the same, and each rewrite is another page in the log.
 struct ColumnGroup<Record, Column: TableColumn>: Sendable {
-    let columns: [Column]
+    let columns: [String]
     let bind: @Sendable (Record, inout Bindings) -> Void
     let isSame: @Sendable (Record, Record) -> Bool
 
     init<Value: Equatable & SendableMetatype>(
         _ columns: Column..., value: @escaping @Sendable (Record) -> Value,
+        bind: @escaping @Sendable (Value, inout Bindings) -> Void
+    ) {
+        self.init(stored: columns.map(\.sql), value: value, bind: bind)
+    }
+
+    init<Value: Equatable & SendableMetatype>(
+        stored columns: [String], value: @escaping @Sendable (Record) -> Value,
         bind: @escaping @Sendable (Value, inout Bindings) -> Void
     ) {
         self.columns = columns
@@ -61,7 +69,7 @@ struct TableColumns<Record, Column: TableColumn>: Sendable {
         self.all = all
         let columns = all.flatMap(\.columns)
         insertion = Query(
-            "INSERT INTO \(table) (\(columns.map(\.sql).joined(separator: ", "))) "
+            "INSERT INTO \(table) (\(columns.joined(separator: ", "))) "
                 + "VALUES (\(columns.map { _ in "?" }.joined(separator: ", ")))")
     }
 
@@ -72,7 +80,7 @@ struct TableColumns<Record, Column: TableColumn>: Sendable {
         func isChanged(_ index: Int) -> Bool { changed & 1 << UInt32(index) != 0 }
         let query = updates.of(changed) {
             let columns = all.indices.filter(isChanged).flatMap { all[$0].columns }
-            return "UPDATE \(table) SET \(columns.map { "\($0.sql) = ?" }.joined(separator: ", ")) WHERE id = ?"
+            return "UPDATE \(table) SET \(columns.map { "\($0) = ?" }.joined(separator: ", ")) WHERE id = ?"
         }
         try writer.run(query) { bindings in
             for index in all.indices where isChanged(index) { all[index].bind(record, &bindings) }
