@@ -497,20 +497,18 @@ final class ThumbnailService: Sendable {
             return (state.changed, state.recent)
         }
         if rows.isEmpty { return }
-        var inodes = rows.inodes
-        var isAny = rows.isTooMany
-        for number in rows.names {
-            guard let row = (try? mount.catalog.readAside { try $0.searchRow(number) }).flatMap({ $0 }) else {
-                continue
-            }
-            // (The documents in the folder have other paths now.)
-            if row.kind == .folder { isAny = true }
-            inodes.insert(row.inode)
-        }
-        if isAny { checkAll() }
-        for inode in inodes {
-            if !isAny, let entry = ledger[inode] { check(entry) }
-            if !recent.isEmpty, let row = row(inode), recent[row.folder] != nil { want(inode) }
+        if !ledger.isEmpty { checkChanged(rows) }
+        let folders = Set(recent.keys)
+        let seen = try? mount.catalog.readAside { try $0.changed(rows, in: folders, limit: Self.mostOfFolder) }
+        for inode in seen ?? [] { want(inode) }
+    }
+
+    private func checkChanged(_ rows: ChangedRows) {
+        let named = (try? mount.catalog.readAside { try $0.named(by: rows) }) ?? []
+        // (The documents in a moved folder have other paths now.)
+        if rows.isTooMany || named.contains(where: { $0.kind == .folder }) { return checkAll() }
+        for inode in rows.inodes.union(named.map(\.inode)) {
+            if let entry = ledger[inode] { check(entry) }
         }
     }
 

@@ -76,6 +76,9 @@ extension Catalog.Reader {
 
 extension Catalog.Writer {
     private static let insertion = Query("INSERT INTO name (id, folder, name, inode) VALUES (?, ?, ?, ?)")
+    private static let insertions = Query(
+        "INSERT INTO name (folder, name, inode) VALUES "
+            + Array(repeating: "(?, ?, ?)", count: many).joined(separator: ", "))
     private static let move = Query("UPDATE name SET folder = ?, name = ? WHERE folder = ? AND name = ?")
     private static let change = Query("UPDATE name SET inode = ? WHERE folder = ? AND name = ?")
     private static let deletion = Query("DELETE FROM name WHERE folder = ? AND name = ?")
@@ -89,6 +92,21 @@ extension Catalog.Writer {
             bindings.add(inode.rawValue)
         }
         if let number { try noteMove(of: number) }
+    }
+
+    package func link(_ names: [(inode: InodeID, name: Filename)], in folder: InodeID) throws {
+        try inSlices(of: names.count) { slice in
+            if slice.count == 1 {
+                return try link(names[slice.lowerBound].inode, in: folder, as: names[slice.lowerBound].name, number: nil)
+            }
+            try run(Self.insertions) { bindings in
+                for (inode, name) in names[slice] {
+                    bindings.add(folder.rawValue)
+                    bindings.add(name.bytes)
+                    bindings.add(inode.rawValue)
+                }
+            }
+        }
     }
 
     package func moveName(

@@ -4,11 +4,15 @@ package import Trees
 /// Writes whole rows: every change of an inode or an item goes through these methods.
 extension Catalog.Writer: TreeStore {
     package func insert(_ inode: InodeRecord) throws -> InodeRecord {
-        try run(inodeTable.insertion) { bindings in
-            for group in inodeTable.all { group.bind(inode, &bindings) }
+        try insert([inode])[0]
+    }
+
+    package func insert(_ inodes: [InodeRecord]) throws -> [InodeRecord] {
+        var inserted = inodes
+        try inSlices(of: inodes.count) { slice in
+            let first = try inodeTable.insert(inodes[slice], self)
+            for index in slice { inserted[index].id = InodeID(rawValue: first + Int64(index - slice.lowerBound)) }
         }
-        var inserted = inode
-        inserted.id = InodeID(rawValue: lastInserted)
         return inserted
     }
 
@@ -18,11 +22,15 @@ extension Catalog.Writer: TreeStore {
     }
 
     package func insert(_ item: ItemRecord) throws -> ItemRecord {
-        try run(itemTable.insertion) { bindings in
-            for group in itemTable.all { group.bind(item, &bindings) }
+        try insert([item])[0]
+    }
+
+    package func insert(_ items: [ItemRecord]) throws -> [ItemRecord] {
+        var inserted = items
+        try inSlices(of: items.count) { slice in
+            let first = try itemTable.insert(items[slice], self)
+            for index in slice { inserted[index].id = ItemID(rawValue: first + Int64(index - slice.lowerBound)) }
         }
-        var inserted = item
-        inserted.id = ItemID(rawValue: lastInserted)
         return inserted
     }
 

@@ -33,6 +33,60 @@ package struct ChangedRows: Sendable {
     fileprivate static let most = 20_000
 }
 
+extension Catalog.Reader {
+    private static let nameByNumber = Query(
+        "SELECT n.inode, i.kind, n.folder FROM name n JOIN inode i ON i.id = n.inode WHERE n.id = ?")
+    private static let foldersOfInode = Query("SELECT folder FROM name WHERE inode = ?")
+    private static let namesInFolder = Query(
+        "SELECT id, inode FROM name INDEXED BY name_folder WHERE folder = ? ORDER BY id LIMIT ?")
+
+    /// The inodes that the changed names mean.
+    package func named(by rows: ChangedRows) throws -> [(inode: InodeID, kind: InodeKind)] {
+        try rows.names.compactMap { number in
+            try first(Self.nameByNumber) {
+                $0.add(number)
+            } _: {
+                (InodeID(rawValue: $0.int(0)), InodeKind(rawValue: $0.int(1)) ?? .document)
+            }
+        }
+    }
+
+    /// The inodes in these folders that have changed, or have a changed name.
+    ///
+    /// - Parameter limit: with more changes than this, only so many names of each folder are looked at.
+    package func changed(_ rows: ChangedRows, in folders: Set<InodeID>, limit: Int) throws -> Set<InodeID> {
+        var found: Set<InodeID> = []
+        if folders.isEmpty { return found }
+        guard rows.count > limit else {
+            for number in rows.names {
+                try forEach(Self.nameByNumber) {
+                    $0.add(number)
+                } _: {
+                    if folders.contains(InodeID(rawValue: $0.int(2))) { found.insert(InodeID(rawValue: $0.int(0))) }
+                }
+            }
+            for inode in rows.inodes {
+                try forEach(Self.foldersOfInode) {
+                    $0.add(inode.rawValue)
+                } _: {
+                    if folders.contains(InodeID(rawValue: $0.int(0))) { found.insert(inode) }
+                }
+            }
+            return found
+        }
+        for folder in folders {
+            try forEach(Self.namesInFolder) {
+                $0.add(folder.rawValue)
+                $0.add(Int64(limit))
+            } _: {
+                let inode = InodeID(rawValue: $0.int(1))
+                if rows.names.contains($0.int(0)) || rows.inodes.contains(inode) { found.insert(inode) }
+            }
+        }
+        return found
+    }
+}
+
 /// Notes the rows of each transaction for observers. SQLite reports every row, so no way of changing a row can be
 /// forgotten. Without observers SQLite's hook is not installed.
 ///

@@ -34,11 +34,17 @@ extension TreeStore {
         var part = MergedPart()
         var changed: [ItemID] = []
         var newFolders: Int64 = 0
+        var fresh = Newcomers(parent: parent.id, folder: folder, defaults: defaults)
         for var item in items where !ignoring.contains(item.identifier) {
             item.parentIdentifier = parentIdentifier
             if let problem = Self.problem(item, in: parent.id, isKnown: false) {
                 part.refused.append((item.filename, problem))
-            } else if let row = try sameKind(item, defaults) {
+                continue
+            }
+            if fresh.isLike(item) { part.known.formUnion(try insertShown(&fresh)) }
+            let known = try self.item(identifiedBy: item.identifier)
+            if known != nil { part.known.formUnion(try insertShown(&fresh)) }
+            if let row = try sameKind(item, known, defaults) {
                 if try isRemotelyInside(parent.id, row.id) {
                     part.refused.append((item.filename, "the provider puts a folder into itself"))
                     continue
@@ -55,10 +61,12 @@ extension TreeStore {
                     part.waiting.append(item)
                 }
             } else {
-                part.known.insert(try insertShown(item, in: parent.id, folder, defaults))
+                fresh.add(item)
+                if fresh.isFull { part.known.formUnion(try insertShown(&fresh)) }
                 if item.kind.isFolder { newFolders += 1 }
             }
         }
+        part.known.formUnion(try insertShown(&fresh))
         if newFolders > 0 { try noteArrival(in: folder, links: newFolders) }
         try reconcile(changed, defaults: defaults)
         return part

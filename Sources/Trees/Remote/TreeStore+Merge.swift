@@ -64,9 +64,13 @@ extension TreeStore {
         var newFolders: Int64 = 0
         // Sorted by name, so that new items go to the end of every index and not into pages all over the catalog.
         let newcomers = isUntouched ? difference.changed.sorted { $0.filename < $1.filename } : difference.changed
+        var fresh = Newcomers(parent: parent.id, folder: folder, defaults: defaults)
         for var item in newcomers {
             item.parentIdentifier = parentIdentifier
-            if let row = try sameKind(item, defaults) {
+            if fresh.isLike(item) { try insertShown(&fresh) }
+            let known = try self.item(identifiedBy: item.identifier)
+            if known != nil { try insertShown(&fresh) }
+            if let row = try sameKind(item, known, defaults) {
                 if try isRemotelyInside(parent.id, row.id) {
                     result.refused.append((item.filename, "the provider puts a folder into itself"))
                 } else {
@@ -80,12 +84,14 @@ extension TreeStore {
                 try updateRemote(renamed, to: item, in: parent.id)
                 changed.append(row.id)
             } else if isUntouched {
-                try insertShown(item, in: parent.id, folder, defaults)
+                fresh.add(item)
+                if fresh.isFull { try insertShown(&fresh) }
                 if item.kind.isFolder { newFolders += 1 }
             } else {
                 changed.append(try insertRemote(item, in: parent.id).id)
             }
         }
+        try insertShown(&fresh)
         if newFolders > 0 { try noteArrival(in: folder, links: newFolders) }
         result.missing = Array(missing)
         try reconcile(changed, defaults: defaults)
@@ -103,23 +109,27 @@ extension TreeStore {
         try !reopened.contains(folder) && !hasChildren(folder) && !lostCreations(in: item.id)
     }
 
-    /// Like ``insertRemote(_:in:)`` followed by ``attachNew(_:_:)``, for an untouched folder. The kernel knows no names
-    /// of this folder yet.
+    /// Like ``insertRemote(_:in:)`` followed by ``attachNew(_:_:)`` for each of these items, for an untouched folder.
+    /// The kernel knows no names of this folder yet.
+    ///
+    /// - Returns: their rows; `fresh` is empty then.
     @discardableResult
-    func insertShown(
-        _ item: Item, in parent: ItemID, _ folder: InodeID, _ defaults: PlaceholderDefaults
-    ) throws -> ItemID {
-        var row = newRecord(item, in: parent)
-        let inode = try insert(InodeRecord(placeholderOf: row, defaults))
-        if let attributes = row.remoteFacts.extendedAttributes, !attributes.isEmpty {
-            _ = try replaceUserAttributes(of: inode.id, by: attributes)
+    func insertShown(_ fresh: inout Newcomers) throws -> [ItemID] {
+        if fresh.items.isEmpty { return [] }
+        defer { fresh.removeAll() }
+        var rows = fresh.items.map { newRecord($0, in: fresh.parent) }
+        let inodes = try insert(rows.map { InodeRecord(placeholderOf: $0, fresh.defaults) })
+        try link(zip(inodes, fresh.items).map { ($0.id, $1.filename) }, in: fresh.folder)
+        for (index, inode) in inodes.enumerated() {
+            if let attributes = rows[index].remoteFacts.extendedAttributes, !attributes.isEmpty {
+                _ = try replaceUserAttributes(of: inode.id, by: attributes)
+            }
+            rows[index].inode = inode.id
+            rows[index].local = rows[index].remote
+            rows[index].base = rows[index].remote
+            rows[index].baseVersion = rows[index].remoteVersion
         }
-        try link(inode.id, in: folder, as: item.filename)
-        row.inode = inode.id
-        row.local = row.remote
-        row.base = row.remote
-        row.baseVersion = row.remoteVersion
-        return try insert(row).id
+        return try insert(rows).map(\.id)
     }
 
     /// Merges the provider's report about one item that is known here.
@@ -214,7 +224,12 @@ extension TreeStore {
 
     /// The row of an item. An item that has changed its kind is not the same item any more.
     func sameKind(_ item: Item, _ defaults: PlaceholderDefaults) throws -> ItemRecord? {
-        guard let row = try self.item(identifiedBy: item.identifier) else { return nil }
+        try sameKind(item, self.item(identifiedBy: item.identifier), defaults)
+    }
+
+    /// - Parameter row: the row that has the item's identifier.
+    func sameKind(_ item: Item, _ row: ItemRecord?, _ defaults: PlaceholderDefaults) throws -> ItemRecord? {
+        guard let row else { return nil }
         if InodeKind(row.kind) == InodeKind(item.kind) { return row }
         try mergeDeletions(of: [item.identifier], mayHold: false, defaults: defaults)
         return nil
@@ -246,6 +261,37 @@ extension TreeStore {
             isExcluded: false)
         row.setRemote(item, in: parent)
         return row
+    }
+}
+
+/// New items of a folder's first listing, gathered because many rows are added faster than one by one.
+struct Newcomers {
+    let parent: ItemID
+    let folder: InodeID
+    let defaults: PlaceholderDefaults
+    private(set) var items: [Item] = []
+    private var names: Set<Filename> = []
+    private var identifiers: Set<ItemIdentifier> = []
+
+    init(parent: ItemID, folder: InodeID, defaults: PlaceholderDefaults) {
+        (self.parent, self.folder, self.defaults) = (parent, folder, defaults)
+    }
+
+    var isFull: Bool { items.count >= 32 }
+
+    /// One of them has the item's name or identifier.
+    func isLike(_ item: Item) -> Bool { names.contains(item.filename) || identifiers.contains(item.identifier) }
+
+    mutating func add(_ item: Item) {
+        items.append(item)
+        names.insert(item.filename)
+        identifiers.insert(item.identifier)
+    }
+
+    mutating func removeAll() {
+        items.removeAll(keepingCapacity: true)
+        names.removeAll(keepingCapacity: true)
+        identifiers.removeAll(keepingCapacity: true)
     }
 }
 

@@ -23,6 +23,9 @@ package protocol TreeStore: TreeReading {
     /// Adds a row; the record's id is ignored and a new one assigned.
     func insert(_ inode: InodeRecord) throws -> InodeRecord
     func insert(_ item: ItemRecord) throws -> ItemRecord
+    /// Adds rows, in this order.
+    func insert(_ inodes: [InodeRecord]) throws -> [InodeRecord]
+    func insert(_ items: [ItemRecord]) throws -> [ItemRecord]
     /// Writes the differences to the row with the record's id; does nothing when there is no such row.
     func update(_ inode: InodeRecord) throws
     func update(_ item: ItemRecord) throws
@@ -37,6 +40,8 @@ package protocol TreeStore: TreeReading {
 
     /// - Parameter number: its position in the folder's listing; nil: after all others.
     func link(_ inode: InodeID, in folder: InodeID, as name: Filename, number: Int64?) throws
+    /// Adds names after all others, in this order.
+    func link(_ names: [(inode: InodeID, name: Filename)], in folder: InodeID) throws
     /// Changes a name to another one that is free. The name keeps its number, even in another folder, so that a program
     /// that is listing the folder sees it once, under either name.
     func moveName(_ name: Filename, in folder: InodeID, to newName: Filename, in newFolder: InodeID) throws
@@ -116,6 +121,12 @@ extension TreeStore {
 
     func link(_ inode: InodeID, in folder: InodeID, as name: Filename) throws {
         try link(inode, in: folder, as: name, number: nil)
+    }
+
+    package func insert(_ inodes: [InodeRecord]) throws -> [InodeRecord] { try inodes.map { try insert($0) } }
+    package func insert(_ items: [ItemRecord]) throws -> [ItemRecord] { try items.map { try insert($0) } }
+    package func link(_ names: [(inode: InodeID, name: Filename)], in folder: InodeID) throws {
+        for entry in names { try link(entry.inode, in: folder, as: entry.name) }
     }
 
     func touch(folder id: InodeID) throws { try touch(folder: id, links: 0) }
