@@ -101,9 +101,10 @@ struct FolderListing: Sendable {
         defer { remote.listingMemory.listed(parts.seen) }
         do {
             return try await take(folder, identifier, &parts, since: moment)
-        } catch let error as FileProviderError where error.code == .cannotSynchronize {
+        } catch {
+            await parts.giveUp()
             // The parts may be wrong and must not fill the disk until the next try.
-            try parts.takeBack()
+            if (error as? FileProviderError)?.code == .cannotSynchronize { try parts.takeBack() }
             throw error
         }
     }
@@ -111,8 +112,8 @@ struct FolderListing: Sendable {
     private func take(
         _ folder: InodeID, _ identifier: ItemIdentifier, _ parts: inout ListingParts, since moment: UInt64
     ) async throws -> Bool {
-        var (items, leftOut) = try await listing(of: identifier) { try parts.take(&$0) }
-        try parts.end(&items)
+        var (items, leftOut) = try await listing(of: identifier) { try await parts.take(&$0) }
+        try await parts.end(&items)
         leftOut += parts.refused
         // Most listings bring no news: do not hold up the catalog's writers for those.
         let (unchanged, uncertain) = try mount.catalog.read { reader in
@@ -175,7 +176,7 @@ struct FolderListing: Sendable {
 
     /// - Parameter take: called after each page with the items so far; may remove some.
     private func listing(
-        of identifier: ItemIdentifier, _ take: (inout [Item]) throws -> Void = { _ in }
+        of identifier: ItemIdentifier, _ take: (inout [Item]) async throws -> Void = { _ in }
     ) async throws -> (items: [Item], leftOut: [(name: Filename, reason: String)]) {
         var items: [Item] = []
         var leftOut: [(name: Filename, reason: String)] = []
@@ -195,7 +196,7 @@ struct FolderListing: Sendable {
             // A page brings news when no page before began with the same item.
             let isNews = answer.items.first.map { begun.insert($0.identifier).inserted } ?? false
             idle = isNews ? 0 : idle + 1
-            try take(&items)
+            try await take(&items)
             guard let page else { break }
             if !seen.insert(page).inserted || count + leftOut.count > Self.mostItems || idle > Self.mostIdlePages
                 || page.bytes.count > Self.longestPage

@@ -3,7 +3,7 @@ import ItemCatalog
 import Trees
 
 /// Takes a long listing page by page, so that it is never in memory as a whole. In a first listing, each part goes into
-/// the catalog; in later listings, unchanged items are dropped at once.
+/// the catalog, while the next one arrives; in later listings, unchanged items are dropped at once.
 struct ListingParts {
     private enum Way {
         /// Nothing has been taken yet.
@@ -22,6 +22,8 @@ struct ListingParts {
     private var last: Filename?
     /// The number of items left for the end, and of the items after them that have been looked at.
     private var (kept, examined) = (0, 0)
+    /// A part that is being written to the catalog.
+    private var underWay: (items: [Item], task: Task<MergedPart?, any Error>)?
 
     /// Catalog rows that the listing confirms.
     private(set) var known: Set<ItemID> = []
@@ -33,8 +35,8 @@ struct ListingParts {
 
     /// Shorter listings are taken as a whole.
     static let size = 2_000
-    /// Unordered items are written all over the catalog, so in few parts.
-    static let sizeWithoutOrder = 50_000
+    /// Unordered items are written all over the catalog: the more it has, the larger the parts.
+    static let sizeWithoutOrder = 10_000...50_000
     /// Rows taken back in one transaction; others want to write too.
     private static let takenBack = 500
 
@@ -46,18 +48,29 @@ struct ListingParts {
     }
 
     /// - Parameter items: the items so far that were not dropped.
-    mutating func take(_ items: inout [Item]) throws {
-        seen = count + items.count
-        if items.count - kept - examined >= Self.size { try takePart(&items) }
+    mutating func take(_ items: inout [Item]) async throws {
+        seen = count + items.count + (underWay?.items.count ?? 0)
+        if items.count - kept - examined >= Self.size { try await takePart(&items) }
     }
 
     /// Writes the rest of a listing that was written in parts.
-    mutating func end(_ items: inout [Item]) throws {
-        seen = count + items.count
-        if way == .writing { try write(&items) }
+    mutating func end(_ items: inout [Item]) async throws {
+        seen = count + items.count + (underWay?.items.count ?? 0)
+        try await finishWriting(&items)
+        if way == .writing {
+            beginToWrite(&items)
+            try await finishWriting(&items)
+        }
     }
 
-    /// Takes the parts back: the listing failed.
+    /// The listing has failed; nothing is written when this returns.
+    mutating func giveUp() async {
+        var items: [Item] = []
+        kept = 0
+        try? await finishWriting(&items)
+    }
+
+    /// Takes the parts back: the listing failed. Call ``giveUp()`` before.
     func takeBack() throws {
         if way != .writing { return }
         let rows = Array(known)
@@ -70,38 +83,54 @@ struct ListingParts {
         }
     }
 
-    private mutating func takePart(_ items: inout [Item]) throws {
+    private mutating func takePart(_ items: inout [Item]) async throws {
         if way != .comparing {
             for item in items[(kept + examined)...] where isInOrder {
                 if let last, item.filename < last { isInOrder = false }
                 last = item.filename
             }
             examined = items.count - kept
-            if !isInOrder, examined < Self.sizeWithoutOrder { return }
-            way = try write(&items) ? .writing : .comparing
+            let sizes = Self.sizeWithoutOrder
+            if !isInOrder, examined < min(max(sizes.lowerBound, count / 2), sizes.upperBound) { return }
+            try await finishWriting(&items)
+            if way != .comparing { beginToWrite(&items) }
         }
         if way == .comparing { try compare(&items) }
     }
 
-    /// - Returns: false when the folder was not empty before; then nothing was written.
-    @discardableResult
-    private mutating func write(_ items: inout [Item]) throws -> Bool {
+    /// Begins to write the items that were not kept. Call ``finishWriting(_:)`` before.
+    private mutating func beginToWrite(_ items: inout [Item]) {
         let others = way == .notDecided ? nil : known
         let new = Array(items[kept...])
-        let sorted = isInOrder ? new : new.sorted { $0.filename < $1.filename }
-        let part = try remote.takeChange(isFirstListing: true) { writer in
-            let ignored = remote.ownChanges.since(moment)
-            let items = try remote.ownChanges.withoutHalfMade(sorted, since: moment, writer).certain
-            return try writer.mergePart(
-                of: folder, items, after: others, ignoring: ignored, defaults: mount.defaults)
+        items.removeSubrange(kept...)
+        examined = 0
+        let task = Task(executorPreference: mount.workers) { [mount, remote, folder, moment, isInOrder] in
+            let sorted = isInOrder ? new : new.sorted { $0.filename < $1.filename }
+            return try remote.takeChange(isFirstListing: true) { writer in
+                let ignored = remote.ownChanges.since(moment)
+                let items = try remote.ownChanges.withoutHalfMade(sorted, since: moment, writer).certain
+                return try writer.mergePart(
+                    of: folder, items, after: others, ignoring: ignored, defaults: mount.defaults)
+            }
         }
-        guard let part else { return false }
+        underWay = (new, task)
+    }
+
+    /// Waits for the part that is being written.
+    private mutating func finishWriting(_ items: inout [Item]) async throws {
+        guard let (new, task) = underWay.take() else { return }
+        guard let part = try await task.value else {
+            // The folder was not empty before; nothing was written.
+            way = .comparing
+            items.insert(contentsOf: new, at: kept)
+            return
+        }
+        way = .writing
         known.formUnion(part.known)
         refused += part.refused
-        items.replaceSubrange(kept..., with: part.waiting)
+        items.insert(contentsOf: part.waiting, at: kept)
+        kept += part.waiting.count
         count += new.count - part.waiting.count
-        (kept, examined) = (items.count, 0)
-        return true
     }
 
     private mutating func compare(_ items: inout [Item]) throws {
