@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <limits.h>
 #include <linux/openat2.h>
 #include <spawn.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -185,7 +187,38 @@ __attribute__((constructor)) static void share_arenas(void) {
     mallopt(M_ARENA_MAX, processors < 2 ? 2 : processors > 8 ? 8 : (int)processors);
 }
 
-void clinux_trim_memory(void) { malloc_trim(0); }
+// A library with text relocations has changed its code: its pages are not those of the file any more.
+static int has_text_relocations(const struct dl_phdr_info *object) {
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        if (object->dlpi_phdr[index].p_type != PT_DYNAMIC) continue;
+        const ElfW(Dyn) *entry = (const ElfW(Dyn) *)(object->dlpi_addr + object->dlpi_phdr[index].p_vaddr);
+        for (; entry->d_tag != DT_NULL; entry++) {
+            if (entry->d_tag == DT_TEXTREL || (entry->d_tag == DT_FLAGS && entry->d_un.d_val & DF_TEXTREL)) return 1;
+        }
+    }
+    return 0;
+}
+
+static int unmap_constants(struct dl_phdr_info *object, size_t size, void *page) {
+    // (The vDSO is no file.)
+    if (!object->dlpi_name || strstr(object->dlpi_name, "vdso") || has_text_relocations(object)) return 0;
+    for (int index = 0; index < object->dlpi_phnum; index++) {
+        const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
+        if (segment->p_type != PT_LOAD || segment->p_flags & PF_W) continue;
+        uintptr_t mask = ~(*(uintptr_t *)page - 1);
+        // (Only whole pages: the last one may be shared with the next segment.)
+        uintptr_t start = (object->dlpi_addr + segment->p_vaddr) & mask;
+        uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_filesz) & mask;
+        if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+    }
+    return 0;
+}
+
+void clinux_trim_memory(void) {
+    malloc_trim(0);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    dl_iterate_phdr(unmap_constants, &page);
+}
 
 int clinux_pipe(int ends[2], int flags) { return pipe2(ends, flags); }
 

@@ -1,3 +1,4 @@
+import CLinux
 import ContentStore
 import ControlAPI
 import DocumentServices
@@ -160,7 +161,13 @@ struct Daemon: Sendable {
             ])
         async let ended = loop(session)
         ready()
+        // What only the start has used; a daemon may do nothing for hours.
+        let trim = Task(executorPreference: parts.engine.mount.workers) {
+            try await Task.sleep(for: .seconds(2))
+            clinux_trim_memory()
+        }
         _ = await ended
+        trim.cancel()
         signals.stop()
         logger.info("unmounted", metadata: ["at": "\(parts.mountPoint)"])
     }

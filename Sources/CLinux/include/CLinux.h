@@ -110,7 +110,8 @@ int clinux_pipe(int ends[2], int flags);
 /// (mallopt(3), M_MMAP_THRESHOLD, M_TRIM_THRESHOLD). The number of arenas (M_ARENA_MAX) is limited before main.
 void clinux_return_memory(void);
 
-/// malloc_trim(3): returns freed memory to the system, as far as whole pages are free.
+/// Returns freed memory to the system, as far as whole pages are free (malloc_trim(3)), and lets go of code and constants
+/// (madvise(2), MADV_DONTNEED): the kernel maps what is used again when it is used, from its cache of the file.
 void clinux_trim_memory(void);
 
 #endif
