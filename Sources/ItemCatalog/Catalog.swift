@@ -63,6 +63,7 @@ package final class Catalog: Sendable {
             (writer, isNew) = try Self.openWriter(path)
             file = HeldFile(path)
             readers = ReaderPool(path: path, configuration: Self.configuration, queries: queries)
+            try returnSpace(isNew: isNew)
             try writer.write { db in
                 checkpointer.watch(db)
                 if isNew {
@@ -129,23 +130,21 @@ package final class Catalog: Sendable {
             try db.execute(sql: "PRAGMA journal_mode = WAL")
         }
         let writer = try DatabaseQueue(path: path, configuration: configuration)
-        let (isNew, isOld) = try writer.read { db in
-            (try !db.tableExists("domain"), try !migrator.hasCompletedMigrations(db))
-        }
+        let isNew = try writer.read { try !$0.tableExists("domain") }
         try migrator.migrate(writer)
-        if isOld, !isNew { returnSpace(writer) }
         return (writer, isNew)
     }
 
-    /// A migration may have rewritten most of the catalog: what it freed goes back to the disk, if there is room to do
-    /// that.
-    private static func returnSpace(_ writer: DatabaseQueue) {
-        try? writer.writeWithoutTransaction { db in
-            let pages = try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0
-            let free = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
-            guard free >= leastFree, free >= pages / 4 else { return }
-            try db.execute(sql: "VACUUM")
-            try db.checkpoint(.truncate)
+    /// Gives the disk back what a migration has freed, if there is room to do that; else the next time.
+    private func returnSpace(isNew: Bool) throws {
+        let isFreed = "SELECT 1 FROM domain WHERE key = '\(Migrations.freed)'"
+        guard try writer.read({ try Int.fetchOne($0, sql: isFreed) }) != nil else { return }
+        writer.writeWithoutTransaction { db in
+            do {
+                if !isNew { try db.execute(sql: "VACUUM") }
+                try db.execute(sql: "DELETE FROM domain WHERE key = '\(Migrations.freed)'")
+                if !isNew { try db.checkpoint(.truncate) }
+            } catch {}
         }
     }
 

@@ -32,6 +32,62 @@ import Trees
         #expect(try catalog.pendingNames() == [])
     }
 
+    /// Many rows are added by one statement, the rest one by one.
+    @Test(arguments: [false, true]) func eachOfManyNewItemsIsInItsPlace(inParts: Bool) throws {
+        let items = (0..<75).map { number in
+            remote(
+                "id\(number)", Filename("name \(number)"), content: "v\(number)", size: Int64(number),
+                kind: number % 10 == 3 ? .folder : .document)
+        }
+        // One comes again under another name, and another item under a name that is taken.
+        let more = [remote("id70", "later name", content: "v70", size: 70), remote("other", "name 72")]
+        if inParts {
+            let defaults = PlaceholderDefaults(uid: 1_000, gid: 2_000)
+            let part = try catalog.catalog.write {
+                try $0.mergePart(of: .root, items + more, after: nil, defaults: defaults)
+            }
+            #expect(
+                part?.known.count == 75 && part?.refused.map(\.name) == ["name 72"] && part?.waiting.isEmpty == true)
+        } else {
+            try catalog.list(items + more)
+        }
+        #expect(try catalog.names().count == 75 && !catalog.names().contains("name 70"))
+        // (Of two with one name either is shown.)
+        for (number, item) in items.enumerated() where number != 72 {
+            let row = try #require(try catalog.item(identified: "id\(number)"))
+            let name: Filename = number == 70 ? "later name" : item.filename
+            let inode = try catalog.inode(name)
+            #expect(row.inode == inode.id && inode.kind == InodeKind(item.kind))
+            #expect(inode.size == (item.kind.isFolder ? 0 : Int64(number)))
+            #expect(
+                row.local == TreePlace(parent: .root, name: name) && row.base == row.local && row.remote == row.local)
+            #expect(row.baseVersion == item.version && row.remoteVersion == item.version)
+        }
+        #expect(try catalog.catalog.read { try $0.examine() } == [])
+    }
+
+    /// Of many changed rows, those in some folders are told, however many names the folders have.
+    @Test func changesInAFolderAreFoundAmongMany() throws {
+        let folder = try catalog.create("f", kind: .folder).id
+        let rows = try (0..<30).map { try catalog.create(Filename("\($0)"), in: $0 < 20 ? folder : .root).id }
+        var changed = ChangedRows()
+        changed.inodes = [rows[19], rows[25]]
+        func found(_ limit: Int = 100) throws -> Set<InodeID> {
+            try catalog.catalog.read { try $0.changed(changed, in: [folder], limit: limit) }
+        }
+        #expect(try found() == [rows[19]])
+        changed.names = try catalog.catalog.read { reader in
+            Set(
+                try [("18", folder), ("26", .root)].map {
+                    try #require(try reader.number(of: Filename($0.0), in: $0.1))
+                })
+        }
+        #expect(try found() == [rows[18], rows[19]])
+        #expect(try found(1).count == 1)
+        let named = try catalog.catalog.read { try $0.named(by: changed) }
+        #expect(Set(named.map(\.inode)) == [rows[18], rows[26]])
+    }
+
     /// Of a folder that nobody has looked into the kernel knows no names.
     @Test func aFirstListingsNamesAreNotTold() throws {
         let changes = try catalog.changes(listing: [remote("A", "a"), remote("F", "f", kind: .folder)])

@@ -169,6 +169,88 @@ import Testing
         #expect(try raw("PRAGMA foreign_key_check") == [])
     }
 
+    /// Version 8 stores what is equal once: each item is in the same places with the same versions, each inode has the
+    /// same times, and most have nothing of their own.
+    @Test func whatIsEqualIsStoredOnce() throws {
+        try load(
+            7,
+            adding: """
+                UPDATE item SET base_name = x'6f6c64' WHERE id = 7;
+                UPDATE item SET remote_parent = 2, remote_name = x'746865726500' WHERE id = 8;
+                UPDATE item SET base_content = x'00' WHERE id = 10;
+                UPDATE item SET base_content = NULL, base_metadata = NULL WHERE id = 3;
+                UPDATE item SET remote_parent = NULL, remote_name = NULL, remote_content = NULL, remote_metadata = NULL
+                    WHERE id = 4;
+                UPDATE inode SET atime = x'0102', btime = mtime WHERE id = 9;
+                """)
+        let questions = [
+            """
+            SELECT id, inode, identifier, kind, hex(target), base_parent, hex(base_name), hex(base_content),
+                hex(base_metadata), base_content IS NULL, local_parent, hex(local_name), local_content, local_metadata,
+                remote_parent, hex(remote_name), hex(remote_content), hex(remote_metadata), remote_content IS NULL,
+                remote_size, remote_mtime, remote_btime, remote_mode, hex(remote_xattr), remote_capabilities, ready_at,
+                error_code, error, attempts, retry_at, hex(sent_hash), sent_size, hex(sent_before), pinned, excluded,
+                held_at, attempted_parent, hex(attempted_name), pending
+            FROM item ORDER BY id
+            """,
+            """
+            SELECT id, kind, mode, uid, gid, nlink, size, quote(atime), quote(mtime), quote(ctime), quote(btime),
+                hex(target), generation, base_size, quote(extents), writing, stamp_size, stamp_mtime, stamp_ctime,
+                enumerated, rdev, used, split_from, here
+            FROM inode ORDER BY id
+            """,
+            "SELECT * FROM name ORDER BY id", "SELECT name, seq FROM sqlite_sequence ORDER BY name",
+        ]
+        let before = try questions.map { try raw($0) }
+        #expect(before[0].count > 10 && before[1].count > 10)
+        try open().close()
+        #expect(try questions.map { try raw($0) } == before)
+        // The root, and all that was the same in the three trees.
+        #expect(
+            try raw("SELECT id FROM item WHERE alike & 3 = 3 ORDER BY id").map { $0[0] } == ["1", "2", "3", "6", "10"])
+        let own =
+            "own_base_parent, own_base_name, own_base_content, own_base_metadata, own_remote_parent, own_remote_name"
+        #expect(
+            try raw("SELECT count(*) FROM item WHERE alike = 7 AND COALESCE(\(own)) IS NOT NULL") == [["0"]])
+        #expect(try raw("PRAGMA foreign_key_check") == [] && raw("PRAGMA integrity_check") == [["ok"]])
+    }
+
+    /// What the old rows took goes back to the disk; a copy to look into is left as it is.
+    @Test func whatAMigrationFreesIsGivenBack() throws {
+        let rows = (100..<3_000).map { number in
+            """
+            INSERT INTO inode (id, kind, mode, uid, gid, nlink, size, atime, mtime, ctime, btime)
+                VALUES (\(number), 0, 420, 0, 0, 1, 0, \(number), \(number), \(number), \(number));
+            INSERT INTO name (id, folder, name, inode) VALUES (\(number), 1, 'document-\(number)', \(number));
+            INSERT INTO item (id, inode, identifier, kind, base_parent, base_name, local_parent, local_name, remote_parent,
+                              remote_name, base_content, base_metadata, remote_content, remote_metadata)
+                VALUES (\(number), \(number), 'identifier of document-\(number)', 0, 1, 'document-\(number)', 1,
+                        'document-\(number)', 1, 'document-\(number)', 'version-\(number)', 'more', 'version-\(number)', 'more');
+            """
+        }
+        try load(7, adding: "BEGIN; \(rows.joined()) COMMIT;")
+        let pages = "PRAGMA page_count", free = "PRAGMA freelist_count"
+        let before = try #require(try Int(raw(pages)[0][0]))
+        let copy = directory + "/copy"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        try Catalog(existing: copy).close()
+        #expect(try #require(try Int(SQLite.execute(free, in: copy)[0][0])) > 100)
+        for catalog in [copy, path] {
+            try Catalog(path: catalog, domain: Self.domain, owner: (12, 34)).close()
+            #expect(try SQLite.execute(free, in: catalog) == [["0"]])
+            #expect(try #require(try Int(SQLite.execute(pages, in: catalog)[0][0])) * 4 < before * 3)
+            #expect(try SQLite.execute("SELECT count(*) FROM domain WHERE key = 'freed'", in: catalog) == [["0"]])
+        }
+    }
+
+    /// Such a catalog was mounted, and `hydrant doctor` says what is wrong with it.
+    @Test func aNameWithoutAnInodeDoesNotHinderIt() throws {
+        try load(7, adding: "INSERT INTO name (folder, name, inode) VALUES (1, x'78', 4711);")
+        let catalog = try open()
+        defer { catalog.close() }
+        #expect(try catalog.read { try $0.examine() }.contains { $0.rule == .nameWithoutInode })
+    }
+
     /// As many bytes as are on this machine: all of a whole document, of a placeholder the parts, and what was
     /// written past the store's bytes.
     @Test func whatIsHereIsCounted() throws {

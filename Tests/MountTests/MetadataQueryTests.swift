@@ -48,7 +48,18 @@ struct MetadataQueryTests {
             let executor = ThreadExecutor()
             defer { executor.finish() }
             try blocking(on: executor) {
-                try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) { try await body(mount) }
+                try await SocketDirectory.$runtimeDirectory.withValue(mount.sandbox.runtime) {
+                    try await withThrowingTaskGroup { group in
+                        group.addTask { try await body(mount) }
+                        // (What a query never tells would be waited for without end; a cancelled wait ends.)
+                        group.addTask {
+                            try await Task.sleep(for: .seconds(120))
+                            throw HarnessError("not over within 120 s: a query has not told of something")
+                        }
+                        defer { group.cancelAll() }
+                        try await group.next()
+                    }
+                }
             }
         }
     }

@@ -499,7 +499,7 @@ final class ThumbnailService: Sendable {
         if rows.isEmpty { return }
         if !ledger.isEmpty { checkChanged(rows) }
         let folders = Set(recent.keys)
-        let seen = try? mount.catalog.readAside { try $0.changed(rows, in: folders, limit: Self.mostOfFolder) }
+        let seen = try? mount.catalog.readAside { try $0.changed(rows, in: folders, limit: Self.mostWanted) }
         for inode in seen ?? [] { want(inode) }
     }
 

@@ -23,10 +23,10 @@ extension Catalog.Reader {
     }
 
     private static let byIdentifier = query("t.identifier = ?")
-    private static let byParent = query(isRemote(in: "?1"))
-    private static let byName = query(isRemote(in: "?1", as: "?2"))
+    private static let byParent = query("\(isRemote(in: "?1")) ORDER BY t.id")
+    private static let byName = query("\(isRemote(in: "?1", as: "?2")) ORDER BY t.id")
     private static let byContent = query(
-        "t.kind = 0 AND substr(t.remote_content, -8) = substr(?1, -8) AND t.remote_content = ?1")
+        "t.kind = 0 AND substr(t.remote_content, -8) IS substr(?1, -8) AND t.remote_content = ?1")
 
     package func knownItem(_ identifier: ItemIdentifier) throws -> KnownItem? {
         try first(Self.byIdentifier) {

@@ -41,7 +41,7 @@ extension Catalog.Reader {
     private static let byInode = itemQuery("t.inode = ?")
     private static let byIdentifier = itemQuery("t.identifier = ?")
     private static let byRemoteParent = itemQuery(isRemote(in: "?1"))
-    private static let byRemotePlace = itemQuery("\(isRemote(in: "?1", as: "?2")) AND t.id <> ?3")
+    private static let byRemotePlace = itemQuery("\(isRemote(in: "?1", as: "?2")) AND t.id <> ?3 ORDER BY t.id")
 
     package func item(_ id: ItemID) throws -> ItemRecord? {
         try first(Self.byNumber) {

@@ -97,7 +97,8 @@ extension Catalog.Writer {
     package func link(_ names: [(inode: InodeID, name: Filename)], in folder: InodeID) throws {
         try inSlices(of: names.count) { slice in
             if slice.count == 1 {
-                return try link(names[slice.lowerBound].inode, in: folder, as: names[slice.lowerBound].name, number: nil)
+                return try link(
+                    names[slice.lowerBound].inode, in: folder, as: names[slice.lowerBound].name, number: nil)
             }
             try run(Self.insertions) { bindings in
                 for (inode, name) in names[slice] {

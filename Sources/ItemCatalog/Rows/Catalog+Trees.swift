@@ -112,7 +112,7 @@ extension Catalog.Reader: TreeReading {
     }
 
     private static let identifiersAtPlace = Query(
-        "SELECT t.id, t.identifier FROM item t WHERE \(isRemote(in: "?1", as: "?2"))")
+        "SELECT t.id, t.identifier FROM item t WHERE \(isRemote(in: "?1", as: "?2")) ORDER BY t.id")
 
     package func remoteIdentifiers(at place: TreePlace) throws -> [(item: ItemID, identifier: ItemIdentifier?)] {
         try all(Self.identifiersAtPlace) {

@@ -44,7 +44,8 @@ extension Catalog.Writer: TreeStore {
     private static let linkChange = Query("UPDATE inode SET nlink = nlink + ? WHERE id = ?")
     private static let dateChange = Query(
         """
-        UPDATE inode SET own_atime = atime, own_btime = btime, mtime = ?, own_ctime = NULL WHERE id = ?
+        UPDATE inode SET own_atime = NULLIF(atime, ?1), own_btime = NULLIF(btime, ?1), own_ctime = NULL, mtime = ?1
+        WHERE id = ?2
         """)
 
     package func deleteItem(_ id: ItemID) throws {

@@ -34,16 +34,15 @@ package struct ChangedRows: Sendable {
 }
 
 extension Catalog.Reader {
-    private static let nameByNumber = Query(
-        "SELECT n.inode, i.kind, n.folder FROM name n JOIN inode i ON i.id = n.inode WHERE n.id = ?")
-    private static let foldersOfInode = Query("SELECT folder FROM name WHERE inode = ?")
-    private static let namesInFolder = Query(
-        "SELECT id, inode FROM name INDEXED BY name_folder WHERE folder = ? ORDER BY id LIMIT ?")
+    private static let meaningOfName = Query(
+        "SELECT n.inode, i.kind FROM name n JOIN inode i ON i.id = n.inode WHERE n.id = ?")
+    private static let placeOfName = Query("SELECT folder, inode FROM name WHERE id = ?")
+    private static let placesOfInode = Query("SELECT folder, inode FROM name WHERE inode = ?")
 
     /// The inodes that the changed names mean.
     package func named(by rows: ChangedRows) throws -> [(inode: InodeID, kind: InodeKind)] {
         try rows.names.compactMap { number in
-            try first(Self.nameByNumber) {
+            try first(Self.meaningOfName) {
                 $0.add(number)
             } _: {
                 (InodeID(rawValue: $0.int(0)), InodeKind(rawValue: $0.int(1)) ?? .document)
@@ -51,38 +50,19 @@ extension Catalog.Reader {
         }
     }
 
-    /// The inodes in these folders that have changed, or have a changed name.
-    ///
-    /// - Parameter limit: with more changes than this, only so many names of each folder are looked at.
+    /// The inodes in these folders that have changed, or have a changed name; at most `limit`.
     package func changed(_ rows: ChangedRows, in folders: Set<InodeID>, limit: Int) throws -> Set<InodeID> {
         var found: Set<InodeID> = []
         if folders.isEmpty { return found }
-        guard rows.count > limit else {
-            for number in rows.names {
-                try forEach(Self.nameByNumber) {
-                    $0.add(number)
-                } _: {
-                    if folders.contains(InodeID(rawValue: $0.int(2))) { found.insert(InodeID(rawValue: $0.int(0))) }
-                }
-            }
-            for inode in rows.inodes {
-                try forEach(Self.foldersOfInode) {
-                    $0.add(inode.rawValue)
-                } _: {
-                    if folders.contains(InodeID(rawValue: $0.int(0))) { found.insert(inode) }
-                }
-            }
-            return found
-        }
-        for folder in folders {
-            try forEach(Self.namesInFolder) {
-                $0.add(folder.rawValue)
-                $0.add(Int64(limit))
+        func look(_ query: Query, _ number: Int64) throws {
+            try forEach(query) {
+                $0.add(number)
             } _: {
-                let inode = InodeID(rawValue: $0.int(1))
-                if rows.names.contains($0.int(0)) || rows.inodes.contains(inode) { found.insert(inode) }
+                if folders.contains(InodeID(rawValue: $0.int(0))) { found.insert(InodeID(rawValue: $0.int(1))) }
             }
         }
+        for number in rows.names where found.count < limit { try look(Self.placeOfName, number) }
+        for inode in rows.inodes where found.count < limit { try look(Self.placesOfInode, inode.rawValue) }
         return found
     }
 }

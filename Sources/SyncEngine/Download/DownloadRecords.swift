@@ -78,7 +78,7 @@ final class DownloadRecords: Sendable {
             metadata: ["items": "\(waiting.map(\.name).sorted())", "error": "\(error)"])
     }
 
-    /// - Returns: false when the bytes no longer belong to a document, or are recorded already.
+    /// - Returns: false when the bytes no longer belong to a document.
     private func record(
         _ content: ContentFile, _ extents: RangeSet<Int64>?, _ writer: Catalog.Writer
     ) throws -> Bool {
@@ -86,7 +86,10 @@ final class DownloadRecords: Sendable {
         let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
         guard let inode = try writer.inodeIfPresent(id), inode.generation == generation else { return false }
         // (A stream may end long after its bytes were recorded, and have been synced and changed since.)
-        if content.isRecorded, inode.extents == extents { return false }
+        if inode.extents == extents {
+            if extents == nil { _ = try mount.labels.update(inode, in: writer) }
+            return true
+        }
         // Inside the transaction: a later writer marks the file's date, so a change of ours must come before, or it
         // would pass for the writer's.
         if extents == nil, inode.writing == nil { try content.setModified(inode.modified.nanoseconds) }
