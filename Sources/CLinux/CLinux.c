@@ -187,7 +187,7 @@ __attribute__((constructor)) static void share_arenas(void) {
     mallopt(M_ARENA_MAX, processors < 2 ? 2 : processors > 8 ? 8 : (int)processors);
 }
 
-// A library with text relocations has changed its code: its pages are not those of the file any more.
+// The loader has changed the code of a library with text relocations: the file does not have those pages.
 static int has_text_relocations(const struct dl_phdr_info *object) {
     for (int index = 0; index < object->dlpi_phnum; index++) {
         if (object->dlpi_phdr[index].p_type != PT_DYNAMIC) continue;

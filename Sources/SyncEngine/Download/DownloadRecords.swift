@@ -85,7 +85,8 @@ final class DownloadRecords: Sendable {
         // The bytes' present inode: a conflict may have given them to another document, a writer's.
         let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
         guard let inode = try writer.inodeIfPresent(id), inode.generation == generation else { return false }
-        // (A stream may end long after its bytes were recorded, and have been synced and changed since.)
+        // (Recorded already: a stream may end long after its bytes were recorded. A program may have synced and changed
+        // them since, and the file keeps the date of that.)
         if inode.extents == extents {
             if extents == nil { _ = try mount.labels.update(inode, in: writer) }
             return true

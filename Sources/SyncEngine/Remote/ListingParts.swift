@@ -35,7 +35,8 @@ struct ListingParts {
 
     /// Shorter listings are taken as a whole.
     static let size = 2_000
-    /// Unordered items are written all over the catalog: the more it has, the larger the parts.
+    /// Unordered items are written all over the catalog's indexes, which is dear in a large catalog: a part has half as
+    /// many items as came before it, within this range.
     static let sizeWithoutOrder = 10_000...50_000
     /// Rows taken back in one transaction; others want to write too.
     private static let takenBack = 500
