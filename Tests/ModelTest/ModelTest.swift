@@ -50,6 +50,7 @@ struct Command {
         --mount         plays at a real mount, with the hydrant beside this program (or $HYDRANT_EXECUTABLE)
         --server URL    with --mount: at a mount of this WebDAV folder
         --folder DIR    where the folder is on this machine: the other client works there; it is emptied
+        --log FILE      with --server: the log of an Apache (ServerLog): which of its requests met a change in the folder
         --settings TEXT what config.toml says of it besides: user, password-command, certificate-authority
         --print         says which operations a sequence has, and plays nothing
         --verbose       tells what happens
@@ -79,6 +80,7 @@ struct Command {
             case "--twice": isTwice = true
             case "--server": server.url = try value(word)
             case "--folder": server.folder = try value(word)
+            case "--log": server.log = try value(word)
             case "--settings": server.settings = try value(word)
             case "--print": prints = true
             case "--mount": isMounted = true
@@ -227,7 +229,7 @@ struct Command {
 }
 
 /// Prints a line at once: the reader knows the progress when the process is killed.
-private func say(_ line: String) {
+func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     write(1, bytes, bytes.count)
 }

@@ -11,6 +11,8 @@ final class MountedPlayer {
     private let model = Model()
     private var ledger = Ledger()
     private var isRacing = false
+    /// The other client's contents: when and where it put each into the store.
+    private var stored: [[UInt8]: (time: ClosedRange<Double>, paths: [String])] = [:]
     private var violation: String?
     private(set) var story: [String] = []
 
@@ -117,7 +119,7 @@ final class MountedPlayer {
     private func remotely(_ operation: Operation) throws {
         let before = try world.tree(world.store)
         isRacing = true
-        var underWay = uploads(operation.paths)
+        let begin = ServerLog.now
         var answer = Answer.done
         switch operation.verb {
         case .remotePut:
@@ -131,7 +133,7 @@ final class MountedPlayer {
         case .remoteFolder: answer = other.perform(Operation(.mkdir, operation.paths))
         default: answer = other.perform(Operation(.setAttribute, operation.paths, operation.numbers))
         }
-        underWay.formUnion(uploads(operation.paths))
+        let time = begin...ServerLog.now
         story.append("  \(answer)")
         let after = try world.tree(world.store)
         func all(_ tree: ModelFile) -> Set<[UInt8]> {
@@ -145,19 +147,21 @@ final class MountedPlayer {
                 }.map(\.file.bytes))
         }
         ledger.changedThere(all(before), all(after), touched: below(before).union(below(after)), "\(operation)")
-        if underWay.isEmpty { return }
-        try world.wait("uploads under way end") { underWay.isDisjoint(with: uploads(operation.paths)) }
-        for (path, file) in after.walk() where operation.paths.contains(path) {
-            if Files.read(world.store + "/" + path) != file.bytes { ledger.forgive(file.bytes) }
-        }
+        for content in below(after) { stored[content] = (time, operation.paths) }
     }
 
-    /// Apache checks an upload's condition before the bytes arrive. Its lock keeps other clients out, but not a program
-    /// that works in the folder directly: Apache overwrites that program's changes.
-    private func uploads(_ paths: [String]) -> Set<String> {
-        Set(
-            paths.map { world.store + "/" + Model.split($0).folder }
-                .flatMap { folder in Files.names(folder).filter(MountedWorld.isUpload).map { folder + "/" + $0 } })
+    /// Whether the server may have overwritten or removed a content that the other client had just put there: Apache
+    /// checks a request's condition first, and changes the file a moment later. Its locks keep other clients out, but
+    /// not a program that works in the folder directly.
+    private func mayHaveCrossed(_ content: [UInt8]) -> Bool {
+        guard let (time, paths) = stored[content] else { return false }
+        let crossed = world.changes(during: time, at: paths)
+        for request in crossed { say("crossed \(Contents.show(content)): \(request)") }
+        if crossed.isEmpty {
+            say("put there at \(time.lowerBound); later requests:")
+            for request in world.changes(during: time.lowerBound...ServerLog.now, at: paths) { say(request) }
+        }
+        return !crossed.isEmpty
     }
 
     // A content that arrived after `before` was seen only by the operation that removes it: look afterwards.
@@ -213,11 +217,12 @@ final class MountedPlayer {
         try checkUnchanged("at the end, both sides being the same")
         if violation != nil { return }
         let local = Set(model.root.walk().filter { Agreement.isExcluded($0.path) }.map(\.file.bytes))
-        let stored = Set(try world.tree(world.store).walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))
+        let there = Set(try world.tree(world.store).walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))
         let mounted = contents().all
         for (_, file) in model.root.walk() { if let size = file.unreadable { ledger.forgive(size: size) } }
         for (content, who) in ledger.owed.sorted(by: { $0.value < $1.value }) {
-            if !stored.contains(content) && !local.contains(content) || !mounted.contains(content) {
+            if !there.contains(content) && !local.contains(content) || !mounted.contains(content) {
+                if mayHaveCrossed(content) { continue }
                 return fail("lost: \(Contents.show(content)) of “\(who)”")
             }
         }

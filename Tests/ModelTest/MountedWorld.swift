@@ -15,6 +15,7 @@ final class MountedWorld {
     private let words: [String]
     var mount: String { directory + "/mnt" }
     private let hydrant: String
+    private let log: ServerLog?
 
     /// A WebDAV server that serves a folder of this machine.
     struct Server {
@@ -23,6 +24,8 @@ final class MountedWorld {
         var folder: String
         /// A section of config.toml without its head.
         var settings: String
+        /// Apache's log, or empty.
+        var log = ""
     }
 
     /// - Parameter server: nil: the store is a folder.
@@ -30,6 +33,10 @@ final class MountedWorld {
         self.directory = directory
         self.hydrant = hydrant
         store = server?.folder ?? directory + "/store"
+        log = server.flatMap { server in
+            let path = server.url.split(separator: "/", maxSplits: 3).dropFirst(2).joined(separator: "/")
+            return server.log.isEmpty ? nil : ServerLog(path: server.log, root: "/" + path)
+        }
         hasLinks = server == nil
         state = directory + (server == nil ? "/state" : "/log/hydrant/domains/test")
         words =
@@ -120,6 +127,11 @@ final class MountedWorld {
         waitpid(pid, &status, 0)
         let output = Files.read(file).map { String(decoding: $0, as: UTF8.self) } ?? ""
         return (status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f), output)
+    }
+
+    /// The changing requests of the mount that the server was carrying out at this time.
+    func changes(during time: ClosedRange<Double>, at paths: [String]) -> [String] {
+        log?.changes(during: time, at: paths) ?? []
     }
 
     // MARK: Trees

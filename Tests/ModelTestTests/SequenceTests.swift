@@ -57,7 +57,8 @@ struct SequenceTests {
                 """
             let result = try await play(
                 [
-                    "--mount", "--server", server.url, "--folder", server.root, "--settings", settings, "--seed",
+                    "--mount", "--server", server.url, "--folder", server.root, "--log",
+                    server.directory + "/times", "--settings", settings, "--seed",
                     "\(seed)", "--count", "\(count)", "--operations", "60", "--shrink", "/dev/null",
                 ], limit: 120 + 30 * Double(count))
             #expect(result.succeeded, "from seed \(seed):\n\(result.stdout.suffix(8_000))\(result.stderr)")

@@ -105,6 +105,8 @@ struct ServerCommand {
             "PidFile \(directory)/pid", "ErrorLog \(directory)/error.log", "DefaultRuntimeDir \(directory)",
             "DocumentRoot \(server.root)", "DavLockDB \(directory)/lock/db", "LimitXMLRequestBody 0",
             "LogFormat \"%m\" methods", "CustomLog \(directory)/requests methods",
+            #"LogFormat "%{begin:sec}t.%{begin:usec_frac}t %D %m %>s %U %{Destination}i" times"#,
+            "CustomLog \(directory)/times times",
             "KeepAliveTimeout 60", "ThreadsPerChild 32", "MaxKeepAliveRequests 0",
         ]
         lines += modules.map { "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so" }
