@@ -91,6 +91,11 @@ int clinux_share(int from, int to) { return ioctl(to, FICLONE, from); }
 
 int clinux_sync_file_system(int fd) { return syncfs(fd); }
 
+int clinux_write_out(int fd) {
+    return sync_file_range(
+        fd, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+}
+
 int clinux_unmount(const char *path, int flags) {
     const char *slash = strrchr(path, '/');
     if (path[0] != '/' || slash[1] == 0 || strlen(path) >= PATH_MAX) {

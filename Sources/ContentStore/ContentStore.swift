@@ -14,19 +14,23 @@ package final class ContentStore: Sendable {
     /// The open files, so that all openers of a generation share one object.
     private let openFiles = AdaptiveMutex<[GenerationID: WeakFile]>([:])
     /// Generations whose names in their folders are known to be durable.
-    private let durableNames = AdaptiveMutex<Set<GenerationID>>([])
-    private let namesComeWithFiles: Bool
+    let durableNames = AdaptiveMutex<Set<GenerationID>>([])
+    let journal: Journal
     /// False once the file system has refused a clone.
     let makesClones = Atomic(true)
 
     /// Creates missing folders.
-    package init(directory: String) throws(ContentError) {
+    ///
+    /// - Parameter keepsOrder: for tests, ``keepsOrder``; nil: as the file system does.
+    package init(directory: String, keepsOrder: Bool? = nil) throws(ContentError) {
         self.directory = directory
         _ = Self.outlivesBrokenLeases
         for folder in [directory, directory + "/storage", directory + "/uploads", directory + "/\(Self.removed)"] {
             guard mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw .last(folder) }
         }
-        namesComeWithFiles = NameDurability.comesWithFiles(in: directory)
+        var journal = Journal.of(directory)
+        if let keepsOrder { journal.keepsOrder = keepsOrder }
+        self.journal = journal
         removeSnapshots()
     }
 
@@ -103,70 +107,13 @@ package final class ContentStore: Sendable {
     }
 
     /// The storage was removed, or its disk unmounted, under a running daemon. Its documents must not count as evicted.
-    private var vanished: ContentError? {
+    var vanished: ContentError? {
         guard access("\(directory)/storage", F_OK) != 0, errno == ENOENT else { return nil }
         return ContentError(
             code: .vanished,
             message:
                 "\(directory): the state directory is gone, and with it the changes that the store has not confirmed; "
                 + "unmount, bring the directory back, and mount again")
-    }
-
-    /// When this returns, earlier writes to a generation survive power loss, with the file's date and its name.
-    ///
-    /// Source: fsync(2), *Calling fsync() does not necessarily ensure that the entry in the directory …*
-    /// - Parameter content: the open file: the generation may have been removed since.
-    /// - Returns: the durable state of the file; nil when it was written meanwhile, or has no name any more.
-    package func synchronize(_ id: GenerationID, _ content: ContentFile? = nil) throws(ContentError) -> ContentStat? {
-        let before = status(id)
-        if let file = content ?? opened(id) {
-            // It may have no name any more: then only its openers use it.
-            guard fsync(file.descriptor) == 0 else { throw .last(path(id)) }
-            if before == nil { return nil }
-        } else {
-            try synchronize(path(id))
-        }
-        try synchronizeName(id)
-        let after = status(id)
-        return before?.size == after?.size && before?.modified == after?.modified ? after : nil
-    }
-
-    /// fdatasync(2); does nothing for a generation that is gone.
-    package func synchronizeBytes(_ id: GenerationID) throws(ContentError) {
-        let path = path(id)
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            if errno == ENOENT, vanished == nil { return }
-            throw .last(path)
-        }
-        defer { close(descriptor) }
-        guard fdatasync(descriptor) == 0 else { throw .last(path) }
-    }
-
-    /// syncfs(2): syncs the whole file system of the store.
-    package func synchronizeAll() throws(ContentError) {
-        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .last(directory) }
-        defer { close(descriptor) }
-        guard clinux_sync_file_system(descriptor) == 0 else { throw .last(directory) }
-    }
-
-    private func synchronizeName(_ id: GenerationID) throws(ContentError) {
-        if namesComeWithFiles || durableNames.withLock({ $0.contains(id) }) { return }
-        for folder in ["\(directory)/storage/\(id.shard)", "\(directory)/storage", directory] {
-            try synchronize(folder)
-        }
-        durableNames.withLock { names in
-            if names.count > 100_000 { names = [] }
-            names.insert(id)
-        }
-    }
-
-    private func synchronize(_ path: String) throws(ContentError) {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .last(path) }
-        defer { close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw .last(path) }
     }
 
     /// The status of a generation's file; nil when there is none.

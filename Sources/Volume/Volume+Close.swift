@@ -7,7 +7,7 @@ import Logging
 import SyncEngine
 import Trees
 
-/// Flush, fsync, close: the catalog records what writers did.
+/// Flush and close: the catalog records what writers did.
 extension Volume {
     /// FLUSH, before close(2) returns: the written bytes are pending, and a killed daemon does not lose them. The next
     /// transaction records them (``ClosedWriters``). They are sent when the last writer has closed the document, of which
@@ -23,65 +23,6 @@ extension Volume {
         }
     }
 
-    /// fsync(2): first the bytes, then the catalog, which records in one transaction what was written and that it is
-    /// durable.
-    package func synchronize(_ id: HandleID) throws(VolumeError) {
-        guard let handle = handles[id] else { throw VolumeError(EBADF, "not open") }
-        do {
-            // If recording gave the file another label, or somebody wrote meanwhile, it is done once more.
-            if try !synchronizeContents(handle) { _ = try synchronizeContents(handle) }
-            if handle.isWritable { engine.changed() }
-            try synchronizeCatalogNow(isAwaited: true)
-        } catch {
-            throw VolumeError(error)
-        }
-    }
-
-    /// - Returns: false when the file has changed since it was synced.
-    private func synchronizeContents(_ handle: HandleTable.Handle) throws -> Bool {
-        let node = handle.node
-        let content = try node.withLock { state in
-            if handle.isWritable { try dateFile(state) }
-            return state.content
-        }
-        // Otherwise the download would be recorded later, and count as not durable.
-        if content?.isRecorded == false { engine.recordDownload(of: node.inode) }
-        var synced: SyncedContents?
-        var downloaded: UndurableContents?
-        var isUnsent = false
-        if let content {
-            (isUnsent, downloaded) = try catalog.read {
-                (try $0.hasUnsentContents(node.inode), try $0.undurable(node.inode))
-            }
-            synced = SyncedContents(content.id, try content.steadyStatus(), present: content.present)
-            _ = try mount.store.synchronize(content.id, content)
-        }
-        guard handle.isWritable || isUnsent else { return true }
-        return try changing(node) { state in
-            var isDurable = true
-            let note: (Catalog.Writer, Bool) throws -> Void = { [times] writer, isRelabelled in
-                if let content, let synced {
-                    isDurable = try !isRelabelled && synced.isState(of: content.id, content.steadyStatus())
-                    if isDurable {
-                        if let downloaded { try writer.forgetUndurable([downloaded]) }
-                        try writer.noteSynced(node.inode, synced)
-                    } else if let durable = synced.durable {
-                        try writer.noteDurable(node.inode, generation: synced.generation, durable)
-                    }
-                }
-                if handle.isWritable { try writer.becomeReady(node.inode, settle: times.settleAfterSync) }
-            }
-            let isNoted = try handle.isWritable && record(node, &state, note) != .nothing
-            if !isNoted { try catalog.write { try note($0, false) } }
-            return isDurable
-        }
-    }
-
-    /// All calls that have returned so far survive power loss (fsync of a folder).
-    package func synchronizeCatalog() throws(VolumeError) {
-        do { try synchronizeCatalogNow(isAwaited: true) } catch { throw VolumeError(error) }
-    }
-
     /// Called before setuid, setgid or capabilities are set, which a later write takes away: bytes that were written
     /// past us until now must not be taken for such a write.
     func recordWrittenBefore(
@@ -91,17 +32,8 @@ extension Volume {
         _ = try record(node, &state)
     }
 
-    /// The file itself gets the date that the catalog gets: by that date the file is known again after a power loss.
-    private func dateFile(_ state: Node.State) throws {
-        guard let content = state.content, !state.isPassedThrough,
-            let modified = state.open?.writing?.unrecorded?.modified.nanoseconds,
-            try content.status().modified != modified
-        else { return }
-        try content.setModified(modified)
-    }
-
     /// What became of a writer's changes.
-    private enum Recording {
+    enum Recording {
         case nothing, recorded
         /// ``ClosedWriters`` has them.
         case waits
@@ -113,7 +45,7 @@ extension Volume {
     /// - Parameters:
     ///   - mayWait: the next transaction may do it, where a killed daemon loses nothing by that.
     ///   - besides: done in the same transaction; told whether the file has another label.
-    private func record(
+    func record(
         _ node: Node, _ state: inout Node.State, mayWait: Bool = false,
         _ besides: (Catalog.Writer, Bool) throws -> Void = { _, _ in }
     ) throws -> Recording {

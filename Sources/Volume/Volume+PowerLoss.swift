@@ -37,7 +37,7 @@ extension Volume {
             }
             downloaded = nil
         }
-        if let known, known.isState(of: id, file), downloaded == nil {
+        if let known, known.isState(of: id, file), isTrue(known, of: id), downloaded == nil {
             // Recovering a writer's mark may have removed the note.
             return try catalog.write { try $0.noteSynced(inode.id, known) }
         }
@@ -53,6 +53,11 @@ extension Volume {
         mount.logger.warning(
             "a document's changes were not synced when the machine went off, and may be damaged: both versions are kept",
             metadata: ["document": "\(path)", "keptAs": "\(copy)"])
+    }
+
+    /// Whether what the catalog notes of a sync has happened.
+    private func isTrue(_ known: SyncedContents, of id: GenerationID) -> Bool {
+        known.mark.map { mount.store.syncMark(of: id) == $0 } ?? true
     }
 
     /// Keeps a download only if the document is whole and its file is as the catalog knows it: then nobody wrote to it
@@ -93,7 +98,10 @@ extension Volume {
                     let inode = try catalog.read({ try $0.inodeIfPresent(id) })
                 else { continue }
                 let file = GenerationID(inode: id.rawValue, number: inode.generation)
-                if let known = synced[id], known.isState(of: file, mount.store.status(file)) { continue }
+                // (A note with a mark may be one of a sync that did not end.)
+                if let known = synced[id], known.mark == nil, known.isState(of: file, mount.store.status(file)) {
+                    continue
+                }
                 if let durable = SyncedContents(file, try mount.store.synchronize(file), present: inode.extents) {
                     try catalog.write { try $0.noteSynced(id, durable) }
                 }

@@ -42,7 +42,7 @@ extension Volume {
                     guard let record = try writer.inodeIfPresent(inode), record.linkCount == 0, !isMapped(record) else {
                         return nil
                     }
-                    let wasSynced = try writer.isNotedSynced(inode)
+                    let wasSynced = try writer.synced(inode) != nil
                     try writer.deleteInode(inode)
                     if wasSynced { try writer.forgetSynced(inode) }
                     return (record, wasSynced)

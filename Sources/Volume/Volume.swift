@@ -27,6 +27,7 @@ package final class Volume: Sendable {
     let leaving = AdaptiveMutex<[InodeID: ContinuousClock.Instant]>([:])
     let deferredRemovals = DeferredRemovals()
     let closedWriters = ClosedWriters()
+    let catalogSyncs = CatalogSyncs()
     let splits = SplitWaiters()
     let debouncer: Debouncer
     let mappingWatches = AdaptiveMutex(MappingWatches())

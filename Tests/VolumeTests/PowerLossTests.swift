@@ -15,10 +15,10 @@ import Volume
 
     init() throws { test = try TestVolume(settle: 60, boot: "one") }
 
-    private func file(_ lookup: Lookup) -> String {
+    private func file(_ lookup: Lookup, in other: TestVolume? = nil) -> String {
         let inode = lookup.attributes.record.id.rawValue
         let shard = inode < 16 ? "0" + String(inode, radix: 16) : String(inode & 0xff, radix: 16)
-        return "\(test.directory)/content/storage/\(shard)/\(inode).\(lookup.attributes.record.generation)"
+        return "\((other ?? test).directory)/content/storage/\(shard)/\(inode).\(lookup.attributes.record.generation)"
     }
 
     /// What delayed allocation leaves of bytes that were not synced: the size, and zeros.
@@ -94,6 +94,61 @@ import Volume
         #expect(try await next.sync().isEmpty)
         #expect(next.remote.read("a") == Array("CHANGED!".utf8))
         #expect(copies(next) == [])
+    }
+
+    /// The catalog's note of a sync came to the disk, and the power went before the file's mark and bytes did.
+    @Test func aNoteWithoutItsMarkIsNotTrusted() async throws {
+        let test = try TestVolume(settle: 60, boot: "one", keepsOrder: true)
+        try test.remote.put("a", "original")
+        #expect(try await test.contents("a") == "original")
+        test.engine.makeDownloadsDurable()
+        let opened = try await test.open("a", O_RDWR)
+        try test.write(opened.handle, "CHANGED!")
+        try test.volume.synchronize(opened.handle)
+        let record = try await test.lookUp("a").attributes.record
+        let mark = try #require(try test.catalog.read { try $0.synced(record.id)?.mark })
+        // As if the mark of this sync had not come to the disk.
+        let content = try #require(
+            test.store.opened(GenerationID(inode: record.id.rawValue, number: record.generation)))
+        #expect(test.store.setSyncMark(~mark, of: content))
+        try test.close(opened.handle)
+        let path = file(try await test.lookUp("a"), in: test)
+        try lose(path)
+        let next = try await test.killed(boot: "two")
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("a") == Array("original".utf8))
+        #expect(copies(next).count == 1)
+    }
+
+    /// A second sync of the same bytes may end too early; the first one holds.
+    @Test func aSecondSyncOfTheSameBytesKeepsTheirMark() async throws {
+        let test = try TestVolume(settle: 60, boot: "one", keepsOrder: true)
+        let (lookup, created) = try await test.create("new")
+        try test.write(created.handle, "synced")
+        try test.volume.synchronize(created.handle)
+        let id = lookup.attributes.record.id
+        let first = try test.catalog.read { try $0.synced(id) }
+        #expect(first?.mark != nil)
+        try test.volume.synchronize(created.handle)
+        #expect(try test.catalog.read { try $0.synced(id) } == first)
+        try test.write(created.handle, "synced again")
+        try test.volume.synchronize(created.handle)
+        let second = try test.catalog.read { try $0.synced(id) }
+        #expect(second?.size == 12 && second?.mark != nil && second?.mark != first?.mark)
+    }
+
+    /// A daemon was killed between the note and the end of the sync, and the next one ended in good order: then everything is
+    /// durable.
+    @Test func anEndInGoodOrderTrustsNoMark() async throws {
+        let test = try TestVolume(settle: 60, boot: "one", keepsOrder: true)
+        let (lookup, created) = try await test.create("new")
+        try test.write(created.handle, "synced")
+        try test.volume.synchronize(created.handle)
+        try test.close(created.handle)
+        await test.engine.stop()
+        test.volume.putAway()
+        let known = try test.catalog.read { try $0.synced(lookup.attributes.record.id) }
+        #expect(known != nil && known?.mark == nil)
     }
 
     /// As vim does: a draft, fsync, rename. The document goes on with the draft's bytes.

@@ -102,14 +102,14 @@ final class TestVolume: Sendable {
     init(
         passthrough: Bool = false, settle: Double = 0, settleAfterSync: Double = 30, directory: String? = nil,
         provider: Provider? = nil,
-        boot: String? = nil, cache: CacheLimits = .none
+        boot: String? = nil, cache: CacheLimits = .none, keepsOrder: Bool? = nil
     ) throws {
         self.directory = directory ?? NSTemporaryDirectory() + "volume-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: self.directory, withIntermediateDirectories: true)
         self.provider = provider ?? Provider(InMemoryProvider(pieceSize: 4_096))
         backing = RecordingBacking(isAllowed: passthrough)
         catalog = try Catalog(path: self.directory + "/catalog", domain: "test:", owner: (1_000, 1_000))
-        store = try ContentStore(directory: self.directory + "/content")
+        store = try ContentStore(directory: self.directory + "/content", keepsOrder: keepsOrder)
         var times = SyncTimes()
         times.firstLook = 0
         times.settle = settle

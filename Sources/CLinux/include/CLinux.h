@@ -77,6 +77,9 @@ int64_t clinux_file_limit(void);
 /// syncfs(2).
 int clinux_sync_file_system(int fd);
 
+/// sync_file_range(2) of the whole file: writes all changed pages, and waits for them; no metadata, no flush.
+int clinux_write_out(int fd);
+
 /// umount2(2) of the mount at this absolute path, in which no component may be a symbolic link. (A user who may rename
 /// a folder above could otherwise make root unmount another mount.) -1, ELOOP: there is a link.
 int clinux_unmount(const char *path, int flags);

@@ -28,10 +28,13 @@ extension TreeReading {
     /// Whether the change was not durable at a power loss, and has not been separated from its document yet.
     package func mayBeDamaged(_ id: InodeID) throws -> Bool { try note("doubt.\(id.rawValue)") != nil }
 
-    package func isNotedSynced(_ id: InodeID) throws -> Bool { try note("synced.\(id.rawValue)") != nil }
+    /// The note of the last sync, if the document has not been changed since.
+    package func synced(_ id: InodeID) throws -> SyncedContents? {
+        try note("synced.\(id.rawValue)").flatMap { SyncedContents(text: $0) }
+    }
 
     func isNotedSynced(_ id: InodeID, size: Int64, modified: Int64) throws -> Bool {
-        guard let known = try note("synced.\(id.rawValue)").flatMap({ SyncedContents(text: $0) }) else { return false }
+        guard let known = try synced(id) else { return false }
         return known.size == size && known.modified == modified
     }
 }
@@ -107,24 +110,41 @@ package struct SyncedContents: Sendable, Equatable {
     package var modified: Int64
     /// The provider's bytes that were here; nil: a note of a version of Hydrant that did not record them.
     package var durable: DurableRanges?
+    /// The note was made before the sync, and is true only of a file with this mark (`ContentStore.setSyncMark`); nil:
+    /// the note was made after the sync.
+    package var mark: UInt64?
 
-    package init(generation: Int64, size: Int64, modified: Int64, durable: DurableRanges?) {
+    package init(
+        generation: Int64, size: Int64, modified: Int64, durable: DurableRanges?, mark: UInt64? = nil
+    ) {
         self.generation = generation
         self.size = size
         self.modified = modified
         self.durable = durable
+        self.mark = mark
     }
 
     init?(text: String) {
         let parts = text.split(separator: " ")
         let numbers = parts.prefix(3).compactMap { Int64($0) }
         guard numbers.count == 3 else { return nil }
+        var mark: UInt64?
+        if parts.count > 4 {
+            mark = UInt64(parts[4], radix: 16)
+            if mark == nil { return nil }
+        }
         self.init(
             generation: numbers[0], size: numbers[1], modified: numbers[2],
-            durable: parts.count > 3 ? DurableRanges(text: parts[3]) : nil)
+            durable: parts.count > 3 ? DurableRanges(text: parts[3]) : nil, mark: mark)
     }
 
-    var text: String { "\(generation) \(size) \(modified)" + (durable.map { " " + $0.text } ?? "") }
+    var text: String {
+        var text = "\(generation) \(size) \(modified)"
+        if let durable { text += " " + durable.text }
+        // (A note with a mark says which bytes were here.)
+        if durable != nil, let mark { text += " " + String(mark, radix: 16) }
+        return text
+    }
 }
 
 extension TreeReading {
@@ -162,7 +182,7 @@ extension TreeStore {
 
     /// Bytes have come into this generation, from the store or a program, that are not synced yet.
     package func noteUndurable(_ id: InodeID, generation: Int64) throws {
-        let synced = try note("synced.\(id.rawValue)").flatMap { SyncedContents(text: $0) }
+        let synced = try synced(id)
         var durable: DurableRanges?
         if let synced, synced.generation == generation { durable = synced.durable }
         // Nothing was missing at that sync, so these bytes came before it.
@@ -182,8 +202,8 @@ extension TreeStore {
 
     /// The bytes are about to change: what was synced stays known to be durable.
     package func outdateSynced(_ id: InodeID) throws {
-        if let synced = try note("synced.\(id.rawValue)").flatMap({ SyncedContents(text: $0) }),
-            case .some = synced.durable, try inodeIfPresent(id)?.generation == synced.generation
+        if let synced = try synced(id), case .some = synced.durable,
+            try inodeIfPresent(id)?.generation == synced.generation
         {
             try noteUndurable(id, generation: synced.generation)
         }
