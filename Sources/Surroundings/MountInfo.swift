@@ -16,6 +16,9 @@ package struct MountInfo: Sendable, Equatable {
     /// The user who mounted it, as the kernel reports it for a FUSE mount (`user_id`); nil: not reported, or ambiguous.
     package var user: UInt32?
 
+    /// Of the file system, not of this mount: `rw`, `journal_async_commit`, `rtdev=/dev/sdb1`.
+    package var options: [String]
+
     /// As the kernel writes it: `8:1`.
     package var device: String { "\(major):\(minor)" }
 
@@ -41,8 +44,9 @@ package struct MountInfo: Sendable, Equatable {
         type = Self.text(fields[dash + 1])
         source = dash + 2 < fields.count ? Self.unescaped(fields[dash + 2]) : []
         let name = Array("user_id=".utf8)
-        let users = (dash + 3 < fields.count ? fields[dash + 3] : []).split(separator: UInt8(ascii: ","))
-            .filter { $0.starts(with: name) }
+        let last = (dash + 3 < fields.count ? fields[dash + 3] : []).split(separator: UInt8(ascii: ","))
+        options = last.map(Self.text)
+        let users = last.filter { $0.starts(with: name) }
         user = users.count == 1 ? UInt32(Self.text(users[0].dropFirst(name.count))) : nil
     }
 

@@ -41,6 +41,8 @@ extension Volume {
             // Recovering a writer's mark may have removed the note.
             return try catalog.write { try $0.noteSynced(inode.id, known) }
         }
+        // (Nothing is to make such a note true later.)
+        if known != nil { try catalog.write { try $0.forgetSynced(inode.id) } }
         let path = mount.path(of: inode.id)
         if file == nil && inode.size > 0 {
             mount.logger.error(

@@ -94,41 +94,44 @@ extension Volume {
     /// true (``ContentStore/setSyncMark(_:of:)``).
     ///
     /// - Returns: false when that cannot be done: on this file system, for bytes that came from the store and may not be
-    ///   durable, and for a document that somebody else writes meanwhile.
+    ///   durable, for a document that somebody else writes meanwhile, and for one without changes that were not
+    ///   recorded. (Of those a note may be true already; a new mark would make it false until this sync has ended.)
     private func synchronizeTogether(_ handle: HandleTable.Handle) throws -> Bool {
-        guard mount.store.keepsOrder, let content = try contentToSynchronize(handle) else { return false }
+        guard mount.store.keepsOrder, handle.isWritable, let content = try contentToSynchronize(handle),
+            content.isComplete, content.isRecorded
+        else { return false }
         let node = handle.node
-        guard content.isComplete, content.isRecorded else { return false }
-        let (isUnsent, isWhole, before) = try catalog.read {
-            (
-                try $0.hasUnsentContents(node.inode),
-                try $0.undurable(node.inode) == nil && $0.inodeIfPresent(node.inode)?.extents == nil,
-                try $0.synced(node.inode)
-            )
+        let isWhole = try catalog.read {
+            try $0.undurable(node.inode) == nil && $0.inodeIfPresent(node.inode)?.extents == nil
         }
-        guard isWhole, try isUnsent || node.withLock({ try isChanged(node, &$0, content) }) else { return false }
-        let status = try content.steadyStatus()
-        guard var synced = SyncedContents(content.id, status, present: nil) else { return false }
+        guard isWhole, var synced = SyncedContents(content.id, try content.steadyStatus(), present: nil) else {
+            return false
+        }
         try content.writeOut()
-        if let before, before.durable == .all, before.isState(of: content.id, status) {
-            // These bytes may be durable already: with another mark they would not be known to be until this sync's end.
-            synced.mark = before.mark
-        } else {
-            let mark = UInt64.random(in: 0...UInt64.max)
-            guard try setSyncMark(mark, of: content, node) else { return false }
-            synced.mark = mark
+        synced.mark = UInt64.random(in: 0...UInt64.max)
+        // Mark and note belong together: nobody else may set another mark in between.
+        let isNoted = try changing(node) { state in
+            guard state.content === content, try isChanged(node, &state, content),
+                try synced.isState(of: content.id, content.steadyStatus()),
+                mount.store.setSyncMark(synced.mark ?? 0, of: content)
+            else { return false }
+            var isSteady = false
+            _ = try record(node, &state) { writer, _ in
+                isSteady = try synced.isState(of: content.id, content.steadyStatus())
+                if isSteady { try writer.noteSynced(node.inode, synced) }
+                try writer.becomeReady(node.inode, settle: times.settleAfterSync)
+            }
+            return isSteady
         }
-        var isSteady = true
-        try recordAndNote(handle) { writer, _ in
-            isSteady = try synced.isState(of: content.id, content.steadyStatus())
-            if isSteady { try writer.noteSynced(node.inode, synced) }
-        }
-        guard isSteady else { return false }
-        if handle.isWritable { engine.changed() }
+        guard isNoted else { return false }
+        engine.changed()
         let catalogSync = catalogSyncs.begin { [self] in try synchronizeCatalogNow(isAwaited: true) }
         let fileSync = Result { _ = try mount.store.synchronize(content.id, content) }
         let end = catalogSync.end()
-        if case .failure = fileSync, synced.mark != nil { try? catalog.write { try $0.forgetSynced(node.inode) } }
+        if case .failure = fileSync {
+            try? catalog.write { try $0.forgetSynced(node.inode) }
+            try? synchronizeCatalogNow()
+        }
         try fileSync.get()
         try end.get()
         return true
@@ -139,19 +142,6 @@ extension Volume {
         guard let writing = state.open?.writing else { return false }
         guard state.isPassedThrough else { return writing.unrecorded != nil }
         return try stamp(node, &state) != BackingStamp(content.status())
-    }
-
-    private func setSyncMark(_ mark: UInt64, of content: ContentFile, _ node: Node) throws -> Bool {
-        try node.withLock { state in
-            let before = BackingStamp(try content.status())
-            guard mount.store.setSyncMark(mark, of: content) else { return false }
-            // If only the mark made the difference, nobody has written.
-            guard let before, before == stamp(node, &state), let now = BackingStamp(try content.status()),
-                now.hasSameBytes(as: before)
-            else { return true }
-            state.open?.writing?.stamp = now
-            return true
-        }
     }
 
     /// The file itself gets the date that the catalog gets: by that date the file is known again after a power loss.

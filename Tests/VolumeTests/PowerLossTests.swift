@@ -120,21 +120,53 @@ import Volume
         #expect(copies(next).count == 1)
     }
 
-    /// A second sync of the same bytes may end too early; the first one holds.
-    @Test func aSecondSyncOfTheSameBytesKeepsTheirMark() async throws {
+    /// A second sync of the same bytes may end too early; the first one holds. So their note waits for no mark.
+    @Test func aSecondSyncOfTheSameBytesGivesNoMark() async throws {
+        let test = try TestVolume(settle: 60, boot: "one", keepsOrder: true)
+        let (lookup, created) = try await test.create("new")
+        let id = lookup.attributes.record.id
+        func note() throws -> SyncedContents? { try test.catalog.read { try $0.synced(id) } }
+        var marks: Set<UInt64?> = []
+        for text in ["synced", "synced again"] {
+            try test.write(created.handle, text)
+            try test.volume.synchronize(created.handle)
+            #expect(try note()?.size == Int64(text.utf8.count))
+            marks.insert(try note()?.mark)
+            try test.volume.synchronize(created.handle)
+            #expect(try note()?.size == Int64(text.utf8.count) && note()?.mark == nil)
+        }
+        #expect(marks.count == 2 && !marks.contains(nil))
+    }
+
+    /// A note that was not true is none after the next boot either, for a document that the store never had.
+    @Test func aNoteThatWasNotTrueIsForgotten() async throws {
         let test = try TestVolume(settle: 60, boot: "one", keepsOrder: true)
         let (lookup, created) = try await test.create("new")
         try test.write(created.handle, "synced")
         try test.volume.synchronize(created.handle)
-        let id = lookup.attributes.record.id
-        let first = try test.catalog.read { try $0.synced(id) }
-        #expect(first?.mark != nil)
+        let record = lookup.attributes.record
+        let content = try #require(
+            test.store.opened(GenerationID(inode: record.id.rawValue, number: record.generation)))
+        let mark = try #require(try test.catalog.read { try $0.synced(record.id)?.mark })
+        #expect(test.store.setSyncMark(~mark, of: content))
+        try test.close(created.handle)
+        let next = try await test.killed(boot: "two")
+        #expect(try next.catalog.read { try $0.synced(record.id) } == nil)
+        #expect(try await next.sync().isEmpty)
+        #expect(next.remote.read("new") == Array("synced".utf8))
+    }
+
+    /// What another program writes in a kill does not count: an fsync in a document without changes marks nothing.
+    @Test func aSyncWithoutChangesLeavesTheFileAsItIs() async throws {
+        let test = try TestVolume(passthrough: true, settle: 60, boot: "one", keepsOrder: true)
+        let (lookup, created) = try await test.create("new")
+        try test.write(created.handle, "synced")
+        try test.volume.flush(created.handle)
+        let record = try test.catalog.read { try $0.inode(lookup.attributes.record.id) }
+        let id = GenerationID(inode: record.id.rawValue, number: record.generation)
+        let before = test.store.status(id)
         try test.volume.synchronize(created.handle)
-        #expect(try test.catalog.read { try $0.synced(id) } == first)
-        try test.write(created.handle, "synced again")
-        try test.volume.synchronize(created.handle)
-        let second = try test.catalog.read { try $0.synced(id) }
-        #expect(second?.size == 12 && second?.mark != nil && second?.mark != first?.mark)
+        #expect(test.store.status(id)?.changed == before?.changed && test.store.syncMark(of: id) == nil)
     }
 
     /// A daemon was killed between the note and the end of the sync, and the next one ended in good order: then everything is
