@@ -41,7 +41,7 @@ extension Volume {
             // Recovering a writer's mark may have removed the note.
             return try catalog.write { try $0.noteSynced(inode.id, known) }
         }
-        // (Nothing is to make such a note true later.)
+        // (The next boot must not take such a note for a true one.)
         if known != nil { try catalog.write { try $0.forgetSynced(inode.id) } }
         let path = mount.path(of: inode.id)
         if file == nil && inode.size > 0 {

@@ -156,7 +156,7 @@ import Volume
         #expect(next.remote.read("new") == Array("synced".utf8))
     }
 
-    /// What another program writes in a kill does not count: an fsync in a document without changes marks nothing.
+    /// A mark would change the ctime, by which the next daemon after a kill sees that a program wrote to the file.
     @Test func aSyncWithoutChangesLeavesTheFileAsItIs() async throws {
         let test = try TestVolume(passthrough: true, settle: 60, boot: "one", keepsOrder: true)
         let (lookup, created) = try await test.create("new")
