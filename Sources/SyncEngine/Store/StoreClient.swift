@@ -20,6 +20,7 @@ package final class StoreClient: Sendable {
     package let connection = StoreConnection()
     private let answers = Callback<Void>()
     private let losses = Callback<Void>()
+    private let topmost: TopmostFolder
 
     // The provider's optional protocols.
     private let changes: (any ChangeEnumerating)?
@@ -40,6 +41,7 @@ package final class StoreClient: Sendable {
         retries: ReadRetryPolicy = ReadRetryPolicy()
     ) {
         self.retries = retries
+        topmost = TopmostFolder(provider)
         self.provider = provider
         self.events = events
         self.workers = workers
@@ -129,6 +131,7 @@ package final class StoreClient: Sendable {
             report(hook, identifier, at: path(), bytes: bytes, since: started, nil)
             return answer
         } catch {
+            let error = await topmost.verified(error)
             report(hook, identifier, at: path(), bytes: nil, since: started, error)
             throw error
         }
@@ -138,7 +141,7 @@ package final class StoreClient: Sendable {
     func probe() async {
         let asked = ContinuousClock.now
         do throws(FileProviderError) {
-            _ = try await provider.providePlaceholder(for: .rootContainer)
+            _ = try await topmost.item()
         } catch {
             if error.code == .cancelled { return }
             if StoreConnection.isAway(error.code) { return connection.isNotBack(asked: asked) }
@@ -150,7 +153,7 @@ package final class StoreClient: Sendable {
 
     /// The topmost folder. No event.
     func root() async throws(FileProviderError) -> Item {
-        try await provider.providePlaceholder(for: .rootContainer)
+        try await topmost.item()
     }
 
     func placeholder(
@@ -163,7 +166,9 @@ package final class StoreClient: Sendable {
 
     /// For comparisons with the store's item. No event.
     package func quietPlaceholder(for identifier: ItemIdentifier) async throws(FileProviderError) -> Item {
-        try await provider.providePlaceholder(for: identifier)
+        do { return try await provider.providePlaceholder(for: identifier) } catch {
+            throw await topmost.verified(error)
+        }
     }
 
     func items(
@@ -278,6 +283,7 @@ package final class StoreClient: Sendable {
                 failure = FileProviderError(
                     .cancelled, "\(path): the download was cancelled: no program waits for it", cause: failure)
             }
+            failure = await topmost.verified(failure)
             over(failure)
             throw failure
         }
@@ -325,6 +331,7 @@ package final class StoreClient: Sendable {
             report(.createItem, made.identifier, at: path, bytes: contents?.size, since: started, nil)
             return made
         } catch {
+            let error = await topmost.verified(error)
             report(.createItem, nil, at: path, bytes: nil, since: started, error)
             throw error
         }

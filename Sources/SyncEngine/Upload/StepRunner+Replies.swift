@@ -35,6 +35,25 @@ extension StepRunner {
         }
         return item
     }
+
+    /// The provider's present version of an item, after a refusal because the store has another version, or none.
+    ///
+    /// After “none” the provider is asked again: a store that is back since (a drive that was not plugged in) gave that
+    /// answer too, and the item is there with all that others wrote.
+    /// - Returns: nil: the item is gone, or the refusal had another reason.
+    func other(
+        after error: FileProviderError, _ identifier: ItemIdentifier
+    ) async throws(FileProviderError) -> Item? {
+        switch error.code {
+        case .versionMismatch: return try await current(error, identifier)
+        case .noSuchItem:
+            do { return try await current(nil, identifier) } catch {
+                if error.code == .noSuchItem { return nil }
+                throw error
+            }
+        default: return nil
+        }
+    }
 }
 
 extension FileProviderError {
