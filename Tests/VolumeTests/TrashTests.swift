@@ -57,10 +57,13 @@ import Volume
     @Test func theSameAnswersAreConflictsAsOfADeletion() async throws {
         let provider = try Self.provider()
         try await withStore(provider) { store throws in
-            // Gone there already: what was wanted.
+            // Said to be gone, and there all the same: asked again.
             _ = try store.files.list(.root)
             provider.refuse(.noSuchItem)
             try store.files.unlink("a")
+            try waitUntil(10, "it was refused") { try store.sync(limit: 0.5).map(\.failure?.code) == ["busy"] }
+            // Gone there already: what was wanted.
+            try provider.base.remove("a")
             #expect(try store.sync().isEmpty)
             // Said to be changed, and as it was: asked again.
             provider.refuse(.versionMismatch)
