@@ -33,7 +33,8 @@ struct RemoteRefresh: Sendable {
             try await fetcher.fetch(folder, joining: false)
             return
         }
-        // The store answered that the item is gone.
+        // No listing shows whether the store was just away: ask again.
+        guard try await isGone(identifier, known: nil, isOwn: isOwn) else { return }
         try remote.takeChange { try $0.mergeDeletion(of: identifier, defaults: mount.defaults) }
     }
 

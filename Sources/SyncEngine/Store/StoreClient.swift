@@ -41,7 +41,7 @@ package final class StoreClient: Sendable {
         retries: ReadRetryPolicy = ReadRetryPolicy()
     ) {
         self.retries = retries
-        topmost = TopmostFolder(provider)
+        topmost = TopmostFolder(provider, workers: workers)
         self.provider = provider
         self.events = events
         self.workers = workers
@@ -412,13 +412,17 @@ package final class StoreClient: Sendable {
     package func persistentIdentifierForItem(
         at url: URL, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> ItemIdentifier {
-        try await provider.persistentIdentifierForItem(at: url, in: domain)
+        do { return try await provider.persistentIdentifierForItem(at: url, in: domain) } catch {
+            throw await topmost.verified(error)
+        }
     }
 
     package func urlForItem(
         withPersistentIdentifier identifier: ItemIdentifier, in domain: any FileProviderDomain
     ) async throws(FileProviderError) -> URL {
-        try await provider.urlForItem(withPersistentIdentifier: identifier, in: domain)
+        do { return try await provider.urlForItem(withPersistentIdentifier: identifier, in: domain) } catch {
+            throw await topmost.verified(error)
+        }
     }
 
     package func signOut() async { await accounts?.signOut() }

@@ -1,11 +1,12 @@
 import FileProvider
 import Locking
+import Waiting
 
 /// Whether the store has the mounted folder.
 ///
-/// A store without it (a server whose disk is not mounted, a share that was taken back for a moment) answers for every
-/// item that the item is gone. So such an answer counts only if the mounted folder is there; else the store is away,
-/// and nothing is deleted or made again because of it.
+/// A store without it (a share that was taken back, a server's folder that is on a disk which is not there) answers for
+/// every item that the item is gone. So such an answer counts only if the mounted folder is there; else the store is
+/// away, and nothing is deleted or made again because of it. (An empty folder in its place is there.)
 final class TopmostFolder: Sendable {
     private typealias Question = Task<FileProviderError?, Never>
     private let provider: any FileProviderExtension
@@ -18,7 +19,12 @@ final class TopmostFolder: Sendable {
     /// answers came.
     private let questions = AdaptiveMutex(Questions())
 
-    init(_ provider: any FileProviderExtension) { self.provider = provider }
+    private let workers: Workers
+
+    init(_ provider: any FileProviderExtension, workers: Workers) {
+        self.provider = provider
+        self.workers = workers
+    }
 
     /// The mounted folder.
     ///
@@ -31,17 +37,26 @@ final class TopmostFolder: Sendable {
         }
     }
 
-    /// The error of a call, or, if it says that an item is gone and the mounted folder cannot be seen, the reason.
+    /// The error of a call, or, if it says that an item is gone and the mounted folder is away, the reason.
     func verified(_ error: FileProviderError) async -> FileProviderError {
         guard error.code == .noSuchItem else { return error }
-        return await ask().value ?? error
+        let question = ask()
+        let answer = FirstAnswer<FileProviderError?>()
+        Task(executorPreference: workers) { answer.resume(await question.value) }
+        let cancelled = FileProviderError(
+            .cancelled, "nobody waits any more to know whether the item is gone", cause: error)
+        guard let reason = await answer.wait(otherwise: cancelled) else { return error }
+        // Any other refusal is an answer about the folder, which is there then.
+        let isUnknown =
+            StoreConnection.isAway(reason.code) || [.busy, .cannotSynchronize, .cancelled].contains(reason.code)
+        return isUnknown ? reason : error
     }
 
     private func ask() -> Question {
         questions.withLock { state in
             if let next = state.next { return next }
             let before = state.running
-            let question = Question { [self] in
+            let question = Question(executorPreference: workers) { [self] in
                 if let before {
                     _ = await before.value
                     questions.withLock { $0 = Questions(running: $0.next) }

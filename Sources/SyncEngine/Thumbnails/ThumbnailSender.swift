@@ -139,7 +139,12 @@ final class ThumbnailSender: Sendable {
             return keepHere(thumbnail, entry, identifier, version)
         } catch {
             switch error.code {
-            case .versionMismatch, .noSuchItem:
+            case .versionMismatch:
+                given.remove(entry)
+                return true
+            case .noSuchItem:
+                // (A store that was away for a moment may have given this answer.)
+                guard await isGone(identifier) else { return false }
                 given.remove(entry)
                 return true
             case .unsupported, .permissionDenied, .readOnly, .insufficientQuota, .invalidName:
@@ -152,6 +157,11 @@ final class ThumbnailSender: Sendable {
             default: return false
             }
         }
+    }
+
+    private func isGone(_ identifier: ItemIdentifier) async -> Bool {
+        do { _ = try await client.quietPlaceholder(for: identifier) } catch { return error.code == .noSuchItem }
+        return false
     }
 
     private func keepHere(

@@ -36,23 +36,16 @@ extension StepRunner {
         return item
     }
 
-    /// The provider's present version of an item, after a refusal because the store has another version, or none.
+    /// Asks again for an item that the provider called gone: a store that was away for a moment (a share that was taken
+    /// back) gives that answer too.
     ///
-    /// After “none” the provider is asked again: a store that is back since (a drive that was not plugged in) gave that
-    /// answer too, and the item is there with all that others wrote.
-    /// - Returns: nil: the item is gone, or the refusal had another reason.
-    func other(
-        after error: FileProviderError, _ identifier: ItemIdentifier
-    ) async throws(FileProviderError) -> Item? {
-        switch error.code {
-        case .versionMismatch: return try await current(error, identifier)
-        case .noSuchItem:
-            do { return try await current(nil, identifier) } catch {
-                if error.code == .noSuchItem { return nil }
-                throw error
-            }
-        default: return nil
+    /// - Throws: ``FileProviderError/Code/busy`` when the item is there: the step is tried again.
+    func checkGone(_ identifier: ItemIdentifier, _ item: ItemRecord) async throws(FileProviderError) {
+        do { _ = try await placeholder(identifier, item) } catch {
+            if error.code == .noSuchItem { return }
+            throw error
         }
+        throw FileProviderError(.busy, "\(mount.path(of: item)): the store called it gone, and has it")
     }
 }
 

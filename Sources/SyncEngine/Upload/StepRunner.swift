@@ -148,12 +148,12 @@ struct StepRunner: Sendable {
             try check(changed, to: item, size: prepared.source.size)
             try confirmContents(item, changed, prepared)
         } catch let error as FileProviderError {
-            guard let current = try await other(after: error, identifier) else {
-                return try await settle(.uploadContents, item, error)
-            }
+            if error.code == .noSuchItem { try await checkGone(identifier, item) }
+            guard error.code == .versionMismatch else { return try await settle(.uploadContents, item, error) }
+            let current = try await current(error, identifier)
             try refuseBaseless(current, item, base)
             let found = try await compare(current, item, prepared)
-            if ConflictTable.resolution(of: .uploadContents, .versionMismatch, found) == .confirm {
+            if ConflictTable.resolution(of: .uploadContents, error.code, found) == .confirm {
                 try confirmContents(item, current, prepared.found(as: current))
             } else if try await isOfAnEarlierAttempt(current, item) {
                 // Later local changes stay pending, based on this version.
@@ -340,11 +340,11 @@ struct StepRunner: Sendable {
         do {
             try uploads.makeDurable(item.readyAt)
             do throws(FileProviderError) { try await remove(item, identifier, base) } catch {
-                guard let current = try await other(after: error, identifier) else { throw error }
+                if error.code == .noSuchItem { try await checkGone(identifier, item) }
+                guard error.code == .versionMismatch else { throw error }
+                let current = try await current(error, identifier)
                 try refuseBaseless(current, item, base)
-                guard try await isLostUpload(current, item) else {
-                    throw FileProviderError(.versionMismatch, error.message, item: current, cause: error)
-                }
+                guard try await isLostUpload(current, item) else { throw error }
                 try await remove(item, identifier, current.version)
             }
             try mount.catalog.write { try $0.confirmDeletion(item.id, defaults: mount.defaults) }
