@@ -23,6 +23,9 @@ import Trees
         for name in ["a", "b", "c", "d"] { try test.remote.put(name, "old \(name)") }
         try await test.engine.enumerate(.root)
         test.engine.start()
+        // It lists the folder once more when it begins.
+        #expect(try await eventually { test.remote.calls(of: .enumerateItems).count >= 2 })
+        #expect(try await test.engine.sync(timeout: 60).isEmpty)
     }
 
     private func folderGoes() {
@@ -84,6 +87,7 @@ import Trees
         } else {
             try test.unlink("a")
         }
+        #expect(try await eventually { test.plan.remainingFaults(for: hook) == 0 })
         try await end()
         var expected = ["a": document("new a"), "b": document("old b"), "c": document("old c"), "d": document("old d")]
         if hook == .deleteItem { expected["a"] = nil }

@@ -162,7 +162,7 @@ import Trees
         #expect(test.remote.snapshot() == ["h": .folder, "h/g": .folder, "h/g/a": document("text")])
         #expect(try test.inode("h/g/a").linkCount == 1)
         // When nothing moves, it is.
-        test.plan.inject(missing, into: .providePlaceholder)
+        try test.remote.remove("h/g/a")
         await RemoteRefresh(
             mount: test.engine.mount, client: test.engine.client, remote: test.engine.remote, fetcher: nil
         ).refresh(target.identifier)
