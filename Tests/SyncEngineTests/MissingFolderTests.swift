@@ -10,8 +10,8 @@ import Trees
 @Suite("The store does not have the mounted folder", .timeLimit(.minutes(10))) struct MissingFolderTests {
     private let test: TestEngine
     private static let hooks: [Hook] = [
-        .providePlaceholder, .enumerateItems, .enumerateChanges, .startProvidingItem, .itemChanged, .createItem, .moveItem,
-        .deleteItem, .updateMetadata,
+        .providePlaceholder, .enumerateItems, .enumerateChanges, .startProvidingItem, .itemChanged, .createItem,
+        .moveItem, .deleteItem, .updateMetadata,
     ]
 
     init() throws { test = try TestEngine() }
