@@ -19,6 +19,8 @@ package final class DownloadPolicy: Sendable {
         var reportedSince = ContinuousClock.now
         /// Programs that a person has been asked about.
         var asked: Set<String> = []
+        /// The number of changes of the rules.
+        var changes = 0
     }
     private struct Recent {
         var verdict: Verdict
@@ -59,6 +61,7 @@ package final class DownloadPolicy: Sendable {
             state.own = rules
             state.recent = [:]
             state.asked = []
+            state.changes += 1
         }
     }
 
@@ -66,6 +69,7 @@ package final class DownloadPolicy: Sendable {
         state.withLock { state in
             state.configured = rules
             state.recent = [:]
+            state.changes += 1
         }
     }
 
@@ -86,8 +90,11 @@ package final class DownloadPolicy: Sendable {
         {
             return recent.verdict
         }
+        let changes = state.withLock { $0.changes }
         let verdict = decide(thread)
         let asks = state.withLock { state -> String? in
+            // By rules that have changed meanwhile: the person's answer may be among the changes.
+            guard state.changes == changes else { return nil }
             if state.recent.count >= Self.mostRecent { state.recent = [:] }
             state.recent[thread] = Recent(verdict: verdict, executable: executable, moment: now)
             guard verdict.decision == .ask, let program = verdict.program else { return nil }
