@@ -113,6 +113,20 @@ import Trees
             test.remote.snapshot() == ["a": document("new a"), "c": document("old c"), "d": document("old d")])
     }
 
+    /// A refusal of the topmost folder is an answer about it, so the folder is there; a failure says nothing.
+    @Test(arguments: [FileProviderError.Code.permissionDenied, .invalidName, .busy, .cannotSynchronize])
+    func theFolderCannotBeSeen(_ code: FileProviderError.Code) async throws {
+        try await begin()
+        let identifier = try #require(try test.item("a").identifier)
+        let client = test.engine.client
+        test.plan.fail(.providePlaceholder, with: .noSuchItem)
+        test.plan.fail(.providePlaceholder, with: code)
+        let error = await #expect(throws: FileProviderError.self) {
+            try await client.placeholder(for: identifier, at: "a")
+        }
+        #expect(error?.code == ([.busy, .cannotSynchronize].contains(code) ? code : .noSuchItem))
+    }
+
     /// Many answers share a question, which begins after each of them.
     @Test func manyAnswersAskOnce() async throws {
         try await begin()
