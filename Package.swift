@@ -83,11 +83,17 @@ let package = Package(
         .target(
             name: "Accounts", dependencies: ["CSecret", "ChildProcess", "HTTPTransport", "Surroundings", .tomlKit]),
         .systemLibrary(name: "CExpat", pkgConfig: "expat", providers: [.apt(["libexpat1-dev"])]),
+        .target(name: "XMLStream", dependencies: ["CExpat"]),
         .target(
             name: "WebDAVProvider",
             dependencies: [
-                "CExpat", "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", .crypto, .logging,
+                "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", "XMLStream", .crypto, .logging,
                 .nioCore,
+            ]),
+        .target(
+            name: "S3Provider",
+            dependencies: [
+                "FileProvider", "HTTPTransport", "Surroundings", "XMLStream", .crypto, .logging, .nioCore, .nioHTTP1,
             ]),
 
         .target(name: "Trees", dependencies: ["FileProvider", "Locking", "Surroundings"]),
@@ -239,8 +245,17 @@ let package = Package(
             dependencies: [
                 "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "Trees",
                 "MountHarness",
-                "SyncEngine", "Volume", "WebDAVHarness", "WebDAVProvider",
+                "SyncEngine", "Volume", "WebDAVHarness", "WebDAVProvider", "XMLStream",
                 .logging,
+            ]),
+        // Real servers that speak S3.
+        .target(
+            name: "S3Harness", dependencies: ["FileProvider", "HTTPTransport", "MountHarness", "S3Provider", .logging],
+            path: "Tests/S3Harness"),
+        .testTarget(
+            name: "S3ProviderTests",
+            dependencies: [
+                "FileProvider", "FileProviderTesting", "HTTPTransport", "S3Harness", "S3Provider", "XMLStream", .logging,
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "HTTPTransport"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),

@@ -17,6 +17,8 @@ package struct HTTPRequest: Sendable {
     /// A transfer of a document's bytes, in either direction, which takes its time.
     package var isTransfer: Bool
     package var retries: Retries
+    /// Otherwise the caller gets the answer that redirects.
+    package var followsRedirections: Bool
 
     /// When the transport sends a request again that got no answer.
     package enum Retries: Sendable {
@@ -32,7 +34,7 @@ package struct HTTPRequest: Sendable {
 
     package init(
         _ method: String, _ location: HTTPLocation, headers: [(name: String, value: String)] = [], body: Body? = nil,
-        isTransfer: Bool = false, retries: Retries = .ifHarmless
+        isTransfer: Bool = false, retries: Retries = .ifHarmless, followsRedirections: Bool = true
     ) {
         self.method = method
         self.location = location
@@ -40,6 +42,7 @@ package struct HTTPRequest: Sendable {
         self.body = body
         self.isTransfer = isTransfer
         self.retries = retries
+        self.followsRedirections = followsRedirections
     }
 
     /// Sending it again at once would be expensive: the server may have closed the connection because the body is too

@@ -188,6 +188,7 @@ package final class HTTPTransport: Sendable {
                     continue
                 }
             case 301, 302, 307, 308:
+                if !request.followsRedirections { break }
                 redirections += 1
                 request.location = try redirection(reply, from: request, redirections)
                 continue

@@ -1,5 +1,6 @@
 import HTTPTransport
 import Testing
+import XMLStream
 
 @testable import WebDAVProvider
 

@@ -1,6 +1,7 @@
 import FileProvider
 import HTTPTransport
 import Synchronization
+import XMLStream
 
 /// The last listings of folders, on servers that report what changed since (`sync-collection`, RFC 6578): then this
 /// asks for the changes only.

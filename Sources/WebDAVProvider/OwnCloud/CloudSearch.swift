@@ -1,5 +1,6 @@
 package import FileProvider
 import HTTPTransport
+import XMLStream
 
 extension CloudPlaces {
     /// Asks Nextcloud for items anywhere below a folder.

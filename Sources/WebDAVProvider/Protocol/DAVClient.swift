@@ -4,6 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 import Waiting
+import XMLStream
 
 /// The methods of WebDAV (RFC 4918), without their meaning for Hydrant.
 struct DAVClient: Sendable {

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPTransport
+import XMLStream
 
 /// One `response` of a 207 answer (RFC 4918, 14.24).
 package struct DAVResponse {

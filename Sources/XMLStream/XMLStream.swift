@@ -1,5 +1,4 @@
 import CExpat
-import FileProvider
 import Glibc
 
 /// A streaming XML parser on libexpat: elements by their namespace and name.
@@ -8,9 +7,9 @@ import Glibc
 /// No answer of a WebDAV server needs one.
 ///
 /// Not thread-safe.
-final class XMLStream {
+package final class XMLStream {
     /// `DAV:|href`; without a namespace, the plain name. Valid while the handler runs.
-    typealias Name = UnsafePointer<CChar>
+    package typealias Name = UnsafePointer<CChar>
 
     private let parser: XML_Parser
     private let began: (Name) throws -> Void
@@ -21,13 +20,13 @@ final class XMLStream {
     private static let deepest = 64
     /// The bytes fed so far, and the offset at which an element last began or ended.
     private var fed = 0
-    private(set) var lastElement = 0
+    package private(set) var lastElement = 0
     /// In bytes, between two elements: the parser keeps a tag until it ends, and scans all of it again and again.
     private static let longestGap = 128 << 10
     /// In bytes: the name of a namespace is a part of the name of each element in it.
     private static let longestNamespace = 1_024
 
-    init(
+    package init(
         began: @escaping (Name) throws -> Void, text: @escaping (UnsafeBufferPointer<UInt8>) throws -> Void,
         ended: @escaping () throws -> Void
     ) {
@@ -84,7 +83,7 @@ final class XMLStream {
         }
     }
 
-    func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws {
+    package func feed(_ bytes: UnsafeRawBufferPointer, isLast: Bool) throws {
         let status = bytes.withMemoryRebound(to: CChar.self) {
             XML_Parse(parser, $0.baseAddress, Int32($0.count), isLast ? 1 : 0)
         }
@@ -100,14 +99,14 @@ final class XMLStream {
 }
 
 /// The fault in an XML answer.
-struct BadXML: Error, CustomStringConvertible {
-    let description: String
-    init(_ description: String) { self.description = description }
+package struct BadXML: Error, CustomStringConvertible {
+    package let description: String
+    package init(_ description: String) { self.description = description }
 }
 
 extension XMLStream {
     /// Text for use between two tags. Characters that XML 1.0 does not have (2.2) become U+FFFD.
-    static func escaped(_ text: String) -> String {
+    package static func escaped(_ text: String) -> String {
         let isAllowed = { (one: Unicode.Scalar) in
             one.value >= 0x20 && one.value & ~1 != 0xfffe || "\t\n\r".unicodeScalars.contains(one)
         }

@@ -1,0 +1,85 @@
+import Foundation
+package import HTTPTransport
+
+/// A bucket, and the part of its keys that is mounted: `s3://BUCKET/PREFIX`.
+package struct S3Address: Hashable, Sendable {
+    package let bucket: String
+    /// Empty, or with a slash at its end.
+    package let prefix: String
+
+    /// Why a text is no address, for people.
+    package struct Problem: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Source: *Bucket naming rules*, *Naming Amazon S3 objects* (keys of at most 1,024 bytes).
+    package init(_ url: String) throws(Problem) {
+        guard let mark = url.range(of: "://"), url[..<mark.lowerBound].lowercased() == "s3" else {
+            throw Problem(description: "“\(url)”: is not the URL of a bucket; write s3://BUCKET/PREFIX")
+        }
+        let rest = url[mark.upperBound...]
+        let bucket = rest.prefix { $0 != "/" }
+        let isName = { (byte: UInt8) -> Bool in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        // (Names of old buckets, and of other engines, may have capital letters and underscores.)
+        guard (3...255).contains(bucket.utf8.count), bucket.utf8.allSatisfy(isName), !bucket.hasPrefix(".") else {
+            throw Problem(
+                description: "“\(bucket)”: is not the name of a bucket, which has 3 to 63 letters, digits, dots and "
+                    + "hyphens")
+        }
+        let parts = rest.dropFirst(bucket.count).split(separator: "/").map(String.init)
+        guard !parts.contains(where: { $0 == "." || $0 == ".." }) else {
+            throw Problem(description: "“\(url)”: a prefix must not have “.” or “..” in it")
+        }
+        let prefix = parts.map { $0 + "/" }.joined()
+        guard prefix.utf8.count <= 900 else {
+            throw Problem(description: "“\(url)”: the prefix has \(prefix.utf8.count) bytes, more than 900")
+        }
+        self.bucket = String(bucket)
+        self.prefix = prefix
+    }
+
+    package var url: String { "s3://\(bucket)/\(prefix)" }
+}
+
+/// The server of a bucket, and how requests name the bucket.
+package struct S3Endpoint: Hashable, Sendable {
+    package var origin: HTTPLocation.Origin
+    /// The bucket is the first component of the path; otherwise, a part of the host's name.
+    package var isPathStyle: Bool
+    package var region: String
+
+    /// - Parameters:
+    ///   - url: nil: Amazon's server of the region.
+    ///   - isPathStyle: nil: as the server's kind suggests. Amazon's want the host's name, but for a bucket with a dot
+    ///     in its name, which no certificate covers; others know the path in any case.
+    package init(url: String?, region: String?, isPathStyle: Bool?, bucket: String) throws(S3Address.Problem) {
+        let region = region ?? "us-east-1"
+        guard !region.isEmpty, region.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "/") }) else {
+            throw S3Address.Problem(description: "“\(region)”: is not the name of a region")
+        }
+        let text = url ?? "https://s3.\(region).amazonaws.com"
+        guard let location = HTTPLocation(text), location.components.isEmpty, location.query == nil else {
+            throw S3Address.Problem(
+                description: "“\(text)”: is not the URL of a server; write https://HOST or https://HOST:PORT")
+        }
+        self.region = region
+        let isAmazon = location.origin.host.hasSuffix(".amazonaws.com")
+        self.isPathStyle = isPathStyle ?? (!isAmazon || bucket.contains("."))
+        origin = location.origin
+        if !self.isPathStyle {
+            let scheme = origin.isSecure ? "https" : "http"
+            guard let named = HTTPLocation("\(scheme)://\(bucket).\(origin.hostHeader)") else {
+                throw S3Address.Problem(
+                    description: "“\(bucket)”: cannot be a part of a host's name; add --path-style")
+            }
+            origin = named.origin
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import FileProvider
+import Foundation
+import HTTPTransport
+import NIOHTTP1
+
+/// Dates, modes, links and extended attributes in an object's own metadata (`x-amz-meta-…`), in the forms of s3fs, of
+/// which rclone reads and writes the date.
+///
+/// Source: s3fs-fuse (`doc/man/s3fs.1`, `x-amz-meta-mtime`, `-mode`, `-xattr`), rclone.org/s3 (“Modification times”).
+struct S3Metadata: Hashable, Sendable {
+    /// `x-amz-meta-mtime`: seconds since 1970, with a fraction.
+    var modified: FileTime?
+    /// `x-amz-meta-mode`: type and permission bits.
+    var mode: UInt32?
+    /// `x-amz-meta-xattr`.
+    var attributes: [String: [UInt8]] = [:]
+    /// What other programs have put there, by name without `x-amz-meta-`; kept by every change of ours.
+    var others: [String: String] = [:]
+
+    private static let prefix = "x-amz-meta-"
+    private static let symbolicLink: UInt32 = 0o120000
+    private static let document: UInt32 = 0o100000
+    private static let kind: UInt32 = 0o170000
+    /// In bytes, of all names and values (*Working with object metadata*).
+    private static let most = 2_000
+
+    var isSymbolicLink: Bool { mode.map { $0 & Self.kind == Self.symbolicLink } ?? false }
+    var permissions: UInt16? { mode.map { UInt16($0 & 0o1777) } }
+
+    init() {}
+
+    init(modified: FileTime, permissions: UInt16?, attributes: [String: [UInt8]]?, isSymbolicLink: Bool = false) {
+        self.modified = modified
+        if let permissions {
+            mode = (isSymbolicLink ? Self.symbolicLink : Self.document) | UInt32(permissions & 0o1777)
+        } else if isSymbolicLink {
+            mode = Self.symbolicLink | 0o777
+        }
+        self.attributes = attributes ?? [:]
+    }
+
+    /// From the head of an answer.
+    init(_ reply: HTTPReply) {
+        for (name, value) in reply.headers {
+            let name = name.lowercased()
+            guard name.hasPrefix(Self.prefix) else { continue }
+            let key = String(name.dropFirst(Self.prefix.count))
+            switch key {
+            case "mtime": modified = Self.date(value)
+            case "mode": mode = Self.mode(value)
+            case "xattr": attributes = Self.attributes(value)
+            default: others[key] = value
+            }
+        }
+    }
+
+    /// For a request. Attributes for which there is no room are left out, the largest first.
+    var headers: [(name: String, value: String)] {
+        var values = others
+        if let modified { values["mtime"] = Self.text(modified) }
+        if let mode { values["mode"] = String(mode) }
+        var kept = attributes
+        while true {
+            values["xattr"] = kept.isEmpty ? nil : Self.text(kept)
+            let size = values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+            guard size > Self.most, let largest = kept.max(by: { ($0.value.count, $0.key) < ($1.value.count, $1.key) })
+            else { break }
+            kept[largest.key] = nil
+        }
+        return values.sorted { $0.key < $1.key }.map { (name: Self.prefix + $0.key, value: $0.value) }
+    }
+
+    // MARK: Forms
+
+    static func date(_ text: String) -> FileTime? {
+        let parts = text.split(separator: ".", maxSplits: 1)
+        guard let first = parts.first, let seconds = Int64(first), seconds.magnitude < 1 << 40 else { return nil }
+        guard parts.count > 1 else { return FileTime(seconds: seconds) }
+        let digits = parts[1].prefix(9)
+        guard digits.utf8.allSatisfy({ 48..<58 ~= $0 }) else { return nil }
+        let fraction = Int64(String(digits) + String(repeating: "0", count: 9 - digits.count)) ?? 0
+        return FileTime(seconds: seconds, nanoseconds: text.hasPrefix("-") ? -fraction : fraction)
+    }
+
+    static func text(_ time: FileTime) -> String {
+        let nanoseconds = time.wideNanoseconds
+        let (seconds, fraction) = nanoseconds.magnitude.quotientAndRemainder(dividingBy: 1_000_000_000)
+        let sign = nanoseconds < 0 ? "-" : ""
+        if fraction == 0 { return "\(sign)\(seconds)" }
+        let digits = String(fraction)
+        return "\(sign)\(seconds).\(String(repeating: "0", count: 9 - digits.count))\(digits)"
+    }
+
+    /// Decimal, as s3fs writes it (33188), or octal with the type (100644, 0100644).
+    static func mode(_ text: String) -> UInt32? {
+        if let number = UInt32(text), (0o10000...0o177777).contains(number), !text.hasPrefix("0") { return number }
+        guard let number = UInt32(text, radix: 8), number <= 0o177777 else { return nil }
+        return number & kind == 0 ? number | document : number
+    }
+
+    /// `{"user.name":"BASE64"}`, percent-encoded (s3fs).
+    static func attributes(_ text: String) -> [String: [UInt8]] {
+        guard text.utf8.count <= 8 << 10, let plain = PercentCoding.decode(text.utf8),
+            let object = try? JSONDecoder().decode([String: String].self, from: Data(plain))
+        else { return [:] }
+        var attributes: [String: [UInt8]] = [:]
+        for (name, value) in object {
+            guard let bytes = Data(base64Encoded: value).map({ Array($0) }),
+                ExtendedAttribute.problem(name: name, value: bytes) == nil
+            else { continue }
+            attributes[name] = bytes
+        }
+        return attributes
+    }
+
+    static func text(_ attributes: [String: [UInt8]]) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let object = attributes.mapValues { Data($0).base64EncodedString() }
+        return PercentCoding.encode((try? encoder.encode(object)) ?? Data())
+    }
+}

@@ -1,0 +1,233 @@
+import Crypto
+import FileProvider
+import Foundation
+import HTTPTransport
+import Logging
+import Surroundings
+import Synchronization
+
+/// What an object `.hydrant-move-…` says: a folder is being moved.
+///
+/// It lies beside the source, and while objects are copied also beside the target, so that a listing of either place
+/// has it: then the listing leaves out the folder of which only a part may be there.
+struct S3Intent: Codable, Hashable, Sendable {
+    /// Keys below the mounted prefix.
+    var source: String
+    var target: String
+    /// All objects are at the target; those at the source are being deleted.
+    var isCopied = false
+
+    /// The name of its objects: a retry of the move finds them.
+    var name: String {
+        let text = Array("\(source)\n\(target)".utf8)
+        return S3Key.Reserved.start + "move-\(SHA256.hash(data: text).hexadecimal.prefix(24))"
+    }
+
+    /// The folder that is not shown.
+    var hidden: String { isCopied ? source : target }
+}
+
+/// The intents that were read, by key and entity tag.
+final class S3Intents: Sendable {
+    private let table = Mutex<[String: (tag: String, intent: S3Intent?)]>([:])
+    private static let most = 1_000
+
+    func known(_ object: S3Object) -> (tag: String, intent: S3Intent?)? {
+        guard let entry = table.withLock({ $0[object.key] }), entry.tag == object.entityTag else { return nil }
+        return entry
+    }
+
+    func keep(_ intent: S3Intent?, of object: S3Object) {
+        table.withLock { table in
+            if table.count >= Self.most { table = [:] }
+            table[object.key] = (object.entityTag, intent)
+        }
+    }
+}
+
+/// Moves a folder: copies all objects below it, then deletes them at their old keys. Whatever ends it, the next attempt
+/// goes on; what somebody adds or changes at the source meanwhile is moved as well.
+struct S3FolderMove {
+    let provider: S3Provider
+    let traits: S3Traits
+    private let intent: S3Intent
+    private var client: S3Client { provider.client }
+    private static let atOnce = 8
+    /// Looks at the source after which what is still added there stays there.
+    private static let passes = 5
+
+    init(provider: S3Provider, source: String, target: String, traits: S3Traits) {
+        self.provider = provider
+        self.traits = traits
+        intent = S3Intent(source: source, target: target)
+    }
+
+    private var atSource: String { provider.key(S3Key.folder(of: intent.source) + intent.name) }
+    private var atTarget: String { provider.key(S3Key.folder(of: intent.target) + intent.name + "-target") }
+
+    /// An earlier attempt has begun it.
+    var isUnderWay: Bool {
+        get async throws(FileProviderError) { try await provider.intent(at: atSource) != nil }
+    }
+
+    func run() async throws(FileProviderError) {
+        let begun = try await provider.intent(at: atSource)
+        if begun?.isCopied != true {
+            try await put(intent, at: atTarget)
+            try await put(intent, at: atSource)
+            var copied = 0
+            try await each(intent.source) { object throws(FileProviderError) in
+                try await copy(object)
+            } after: { count in
+                copied += count
+                provider.logger.info(
+                    "a folder is being moved",
+                    metadata: ["from": "\(intent.source)", "to": "\(intent.target)", "copied": "\(copied)"])
+            }
+            try await provider.keepFolder(intent.target)
+            var done = intent
+            done.isCopied = true
+            // (For a moment both folders show; not neither of them, which would look like a deletion.)
+            try await remove(atTarget)
+            try await put(done, at: atSource)
+        } else {
+            try await remove(atTarget)
+        }
+        for _ in 0..<Self.passes {
+            var rest = 0
+            try await each(intent.source) { object throws(FileProviderError) in
+                try await copy(object)
+                try await delete(object)
+            } after: {
+                rest += $0
+            }
+            if rest == 0 { break }
+        }
+        try await remove(atSource)
+        try await provider.keepFolder(S3Key.folder(of: intent.source))
+    }
+
+    /// Passes on all objects below a folder, several at a time.
+    ///
+    /// - Parameter after: is told how many were in the part of the listing that is done.
+    private func each(
+        _ folder: String, _ body: @escaping @Sendable (S3Object) async throws(FileProviderError) -> Void,
+        after: (Int) -> Void
+    ) async throws(FileProviderError) {
+        var token: String?
+        repeat {
+            let listing = try await client.list(provider.key(folder), isFlat: true, from: token)
+            let failure: FileProviderError? = await withTaskGroup(of: FileProviderError?.self) { group in
+                let step = { @Sendable (object: S3Object) async -> FileProviderError? in
+                    do throws(FileProviderError) { try await body(object) } catch { return error }
+                    return nil
+                }
+                var rest = listing.objects[...]
+                var failure: FileProviderError?
+                for object in rest.prefix(Self.atOnce) { group.addTask { await step(object) } }
+                rest = rest.dropFirst(Self.atOnce)
+                while let ended = await group.next() {
+                    failure = failure ?? ended
+                    if failure == nil, let object = rest.popFirst() { group.addTask { await step(object) } }
+                }
+                return failure
+            }
+            if let failure { throw failure }
+            after(listing.objects.count)
+            token = listing.next
+        } while token != nil
+    }
+
+    /// Below the prefix.
+    private func target(of object: S3Object) -> String {
+        let rest = object.key.utf8.dropFirst(provider.key(intent.source).utf8.count)
+        return intent.target + String(decoding: rest, as: UTF8.self)
+    }
+
+    /// Copies an object, if the target does not have it yet.
+    private func copy(_ object: S3Object) async throws(FileProviderError) {
+        let path = target(of: object)
+        // Some servers keep the marker of a folder as a folder, which cannot be copied (SeaweedFS).
+        if Self.isMarker(object) { return try await provider.keepFolder(path) }
+        let target = provider.key(path)
+        if let there = try await client.head(target), there.object.entityTag == object.entityTag,
+            there.object.size == object.size
+        {
+            return
+        }
+        try await provider.copyObject(object, to: target)
+    }
+
+    private static func isMarker(_ object: S3Object) -> Bool { object.size == 0 && S3Key.isFolder(object.key) }
+
+    private func delete(_ object: S3Object) async throws(FileProviderError) {
+        if Self.isMarker(object) { return try await remove(object.key) }
+        if !traits.keepsDeletion {
+            // Somebody may have changed it: the next pass moves that.
+            guard let now = try await client.head(object.key), now.object.entityTag == object.entityTag else { return }
+        }
+        let outcome = try await client.delete(
+            object.key, condition: traits.keepsDeletion ? .tag(object.entityTag) : .none)
+        guard case .refused(let refusal) = outcome, ![404, 409, 412].contains(refusal.status) else { return }
+        throw client.failure(refusal, object.key)
+    }
+
+    private func put(_ intent: S3Intent, at key: String) async throws(FileProviderError) {
+        let bytes = Array((try? JSONEncoder().encode(intent)) ?? Data())
+        let outcome = try await client.put(
+            key, .bytes(bytes), sha256: S3Digests(bytes).sha256, metadata: S3Metadata(), condition: .none)
+        if case .refused(let refusal) = outcome { throw client.failure(refusal, key) }
+    }
+
+    private func remove(_ key: String) async throws(FileProviderError) {
+        if case .refused(let refusal) = try await client.delete(key), refusal.status != 404 {
+            throw client.failure(refusal, key)
+        }
+    }
+}
+
+extension S3Provider {
+    /// The intent in an object; nil: there is none.
+    func intent(at key: String) async throws(FileProviderError) -> S3Intent? {
+        let outcome = try await client.exchange(
+            S3Client.Request(method: "GET", key: key, retries: .always)
+        ) { reply -> S3Intent? in
+            let bytes = try await reply.prefix(16 << 10)
+            return try? JSONDecoder().decode(S3Intent.self, from: Data(bytes))
+        }
+        switch outcome {
+        case .success(let intent): return intent
+        case .refused(let refusal):
+            if refusal.status == 404 { return nil }
+            throw client.failure(refusal, key)
+        }
+    }
+
+    /// The folders (below the prefix) that a listing must not show, by the intents in it.
+    func hiddenFolders(_ objects: [S3Object]) async throws(FileProviderError) -> Set<ItemIdentifier> {
+        var hidden: Set<ItemIdentifier> = []
+        let start = S3Key.Reserved.start + "move-"
+        for object in objects where S3Key.name(of: object.key).bytes.starts(with: start.utf8) {
+            let intent: S3Intent?
+            if let known = intents.known(object) {
+                intent = known.intent
+            } else {
+                intent = try await self.intent(at: object.key)
+                intents.keep(intent, of: object)
+            }
+            if let intent { hidden.insert(ItemIdentifier(intent.hidden)) }
+        }
+        return hidden
+    }
+
+    /// Copies an object to a key, in one request: servers take at most 5 GiB. The copy of an object that was sent in
+    /// parts has another entity tag.
+    ///
+    /// - Throws: ``FileProviderError/Code/busy`` when the object has changed.
+    func copyObject(_ object: S3Object, to target: String) async throws(FileProviderError) {
+        let outcome = try await client.copy(object.key, tag: object.entityTag, to: target, condition: .none)
+        guard case .refused(let refusal) = outcome else { return }
+        guard [404, 409, 412].contains(refusal.status) else { throw client.failure(refusal, object.key) }
+        throw FileProviderError(.busy, "\(client.describe(object.key)): changed while it was moved")
+    }
+}

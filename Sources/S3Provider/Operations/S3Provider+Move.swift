@@ -1,0 +1,123 @@
+package import FileProvider
+import HTTPTransport
+
+/// A bucket has no move: a copy and a deletion.
+extension S3Provider: ServerSideCopying, MetadataUpdating {
+    package func moveItem(
+        _ identifier: ItemIdentifier, to folder: ItemIdentifier, as filename: Filename, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        try checkWritable()
+        let path = S3Key.path(identifier)
+        let isFolder = S3Key.isFolder(identifier)
+        let target = try S3Key.path(in: folder, filename, isFolder: isFolder, prefix: address.prefix)
+        let isSame = S3Key.identifier(target) == identifier
+        let traits = try await abilities.traits()
+        if isFolder {
+            if isSame { return try await providePlaceholder(for: identifier) }
+            // (By bytes: for Swift's strings, a composed letter equals a decomposed one.)
+            guard !target.utf8.starts(with: path.utf8) else {
+                throw FileProviderError(
+                    .cannotSynchronize, "\(client.describe(key(path))): cannot be moved into itself")
+            }
+            let move = S3FolderMove(provider: self, source: path, target: target, traits: traits)
+            if try await !move.isUnderWay {
+                guard try await self.isFolder(path) else { throw gone(path) }
+                try await checkTarget(target)
+            }
+            try await move.run()
+            return folderItem(target)
+        }
+        guard let head = try await client.head(key(path)) else { throw gone(path) }
+        if isSame { return try await item(asking: path, head) }
+        try await checkTarget(target)
+        let copy = try await copy(head, path, to: target, traits)
+        let outcome = try await client.delete(
+            key(path), condition: traits.keepsDeletion ? .tag(head.object.entityTag) : .none)
+        if case .refused(let refusal) = outcome {
+            // Somebody has changed it meanwhile: the change stays, and so does nothing of the move.
+            _ = try await client.delete(
+                key(target), condition: traits.keepsDeletion ? .tag(copy.object.entityTag) : .none)
+            guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
+            throw try await mismatchOrGone(path)
+        }
+        try await keepFolder(S3Key.folder(of: path))
+        return try await item(asking: target, copy)
+    }
+
+    package func copyItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, as template: ItemTemplate
+    ) async throws(FileProviderError) -> Item {
+        try checkWritable()
+        let path = S3Key.path(identifier)
+        let target = try S3Key.path(
+            in: template.parentIdentifier, template.filename, isFolder: false, prefix: address.prefix)
+        guard let head = try await client.head(key(path)) else { throw gone(path) }
+        guard S3Version.content(head.object.entityTag) == version else {
+            throw mismatch(try await item(asking: path, head))
+        }
+        guard head.object.size <= Self.longestCopy else {
+            throw FileProviderError(
+                .unsupported, "\(client.describe(key(path))): is too large for a copy in one request")
+        }
+        try await checkTarget(target)
+        var metadata = head.metadata
+        metadata.modified = template.contentModificationDate
+        if let permissions = template.posixPermissions { metadata.mode = 0o100000 | UInt32(permissions & 0o1777) }
+        metadata.attributes = template.extendedAttributes ?? [:]
+        let copy = try await copy(head, path, to: target, try await abilities.traits(), metadata)
+        return try await item(asking: target, copy)
+    }
+
+    package func updateMetadata(
+        _ identifier: ItemIdentifier, to metadata: ItemMetadata, baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        try checkWritable()
+        let path = S3Key.path(identifier)
+        if S3Key.isFolder(identifier) {
+            guard try await isFolder(path) else { throw gone(path) }
+            return folderItem(path)
+        }
+        guard let head = try await client.head(key(path)) else { throw gone(path) }
+        guard S3Version.content(head.object.entityTag) == baseVersion.content else {
+            throw mismatch(try await item(asking: path, head))
+        }
+        let changed = head.metadata.changed(to: metadata)
+        if changed == head.metadata { return try await item(asking: path, head) }
+        let outcome = try await client.copy(
+            key(path), tag: head.object.entityTag, to: key(path), metadata: changed, condition: .none)
+        if case .refused(let refusal) = outcome {
+            guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
+            throw try await mismatchOrGone(path)
+        }
+        guard let now = try await client.head(key(path)) else { throw gone(path) }
+        return try await item(asking: path, now)
+    }
+
+    /// In bytes: CopyObject takes no more.
+    static let longestCopy: Int64 = 5 << 30
+
+    private func checkTarget(_ target: String) async throws(FileProviderError) {
+        let folder = S3Key.folder(of: target)
+        guard try await isFolder(folder) else { throw gone(folder) }
+        let plain = S3Key.plain(target)
+        if let head = try await client.head(key(plain)) { throw collision(try await item(asking: plain, head)) }
+        if try await isFolder(plain + "/") { throw collision(folderItem(plain + "/")) }
+    }
+
+    private func copy(
+        _ head: S3Head, _ path: String, to target: String, _ traits: S3Traits, _ metadata: S3Metadata? = nil
+    ) async throws(FileProviderError) -> S3Head {
+        let outcome = try await client.copy(
+            key(path), tag: head.object.entityTag, to: key(target), metadata: metadata,
+            condition: traits.keepsCopyTarget ? .absent : .none)
+        if case .refused(let refusal) = outcome {
+            guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
+            if traits.keepsCopyTarget, let other = try await client.head(key(target)) {
+                throw collision(try await item(asking: target, other))
+            }
+            throw try await mismatchOrGone(path)
+        }
+        guard let copy = try await client.head(key(target)) else { throw gone(target) }
+        return copy
+    }
+}

@@ -1,0 +1,136 @@
+import Crypto
+import FileProvider
+import Foundation
+import HTTPTransport
+import NIOCore
+import Surroundings
+
+/// An object with its metadata.
+struct S3Head: Sendable {
+    var object: S3Object
+    var metadata: S3Metadata
+    /// When the server answered, in seconds since 1970; nil: not said.
+    var answered: Int64?
+}
+
+/// The condition of a change.
+enum S3Condition: Sendable {
+    case none
+    /// No object has the key.
+    case absent
+    /// The object has this entity tag, without quotes.
+    case tag(String)
+}
+
+/// Requests for one object.
+extension S3Client {
+    /// HEAD: nil: no such object.
+    func head(_ key: String) async throws(FileProviderError) -> S3Head? {
+        let request = Request(method: "HEAD", key: key, retries: .always)
+        let outcome = try await exchange(request) { reply -> S3Head in try Self.head(key, reply, self) }
+        switch outcome {
+        case .success(let head): return head
+        case .refused(let refusal):
+            if refusal.status == 404 { return nil }
+            throw failure(refusal, key)
+        }
+    }
+
+    static func head(_ key: String, _ reply: HTTPReply, _ client: S3Client) throws -> S3Head {
+        guard let tag = reply.field("ETag"), let size = reply.contentLength, size >= 0,
+            let date = reply.field("Last-Modified").flatMap(HTTPDate.parse)
+        else {
+            throw FileProviderError(
+                .serverUnreachable,
+                "\(client.describe(key)): the answer is not an object's; if this network wants you to sign in, do so")
+        }
+        return S3Head(
+            object: S3Object(
+                key: key, size: size, entityTag: S3ListingReader.unquoted(tag),
+                modified: FileTime(seconds: date), storageClass: reply.field("x-amz-storage-class")),
+            metadata: S3Metadata(reply), answered: reply.field("Date").flatMap(HTTPDate.parse))
+    }
+
+    /// PUT of a whole object.
+    ///
+    /// - Returns: the object's entity tag, without quotes.
+    func put(
+        _ key: String, _ body: Request.Body, sha256: [UInt8], metadata: S3Metadata, condition: S3Condition,
+        quotesTags: Bool = true
+    ) async throws(FileProviderError) -> Outcome<String?> {
+        var headers = metadata.headers + Self.headers(condition, quotesTags: quotesTags)
+        headers.append(("x-amz-checksum-sha256", Self.base64(sha256)))
+        headers.append(("Content-Type", "application/octet-stream"))
+        let request = Request(method: "PUT", key: key, headers: headers, body: body, isTransfer: true)
+        return try await exchange(request) { reply -> String? in
+            _ = try? await reply.prefix(64 << 10)
+            return reply.field("ETag").map { S3ListingReader.unquoted($0) }
+        }
+    }
+
+    /// DELETE. Servers answer success for an object that is not there.
+    func delete(_ key: String, condition: S3Condition = .none) async throws(FileProviderError) -> Outcome<Void> {
+        let request = Request(method: "DELETE", key: key, headers: Self.headers(condition))
+        return try await exchange(request) { reply -> Void in _ = try? await reply.prefix(64 << 10) }
+    }
+
+    /// CopyObject.
+    ///
+    /// - Parameters:
+    ///   - tag: the source's entity tag that must be there.
+    ///   - metadata: replaces the source's; nil: the copy has the source's.
+    /// - Returns: the copy's entity tag.
+    func copy(
+        _ source: String, tag: String, to key: String, metadata: S3Metadata? = nil, condition: S3Condition
+    ) async throws(FileProviderError) -> Outcome<String?> {
+        var headers = Self.headers(condition)
+        headers.append(("x-amz-copy-source", copySource(source)))
+        headers.append(("x-amz-copy-source-if-match", "\"\(tag)\""))
+        if let metadata {
+            headers.append(("x-amz-metadata-directive", "REPLACE"))
+            headers += metadata.headers
+        }
+        let request = Request(method: "PUT", key: key, headers: headers)
+        return try await exchange(request) { reply -> String? in
+            // A copy that takes its time answers 200 at once, and says in the body what became of it.
+            let answer = try await Self.result(reply, describe(key))
+            return (answer["CopyObjectResult/ETag"] ?? answer["CopyPartResult/ETag"]).map {
+                S3ListingReader.unquoted($0)
+            }
+        }
+    }
+
+    func copySource(_ key: String) -> String {
+        let parts = key.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        let path = parts.map { PercentCoding.encode($0) }.joined(separator: "/")
+        return "/\(PercentCoding.encode(address.bucket.utf8))/\(path)"
+    }
+
+    /// The whole answer to a request that takes its time: the server may send blanks for minutes before the result.
+    ///
+    /// - Throws: when it tells of a failure, or breaks off before the result.
+    static func result(_ reply: HTTPReply, _ what: String) async throws -> S3Answer {
+        var bytes: [UInt8] = []
+        for try await buffer in reply.body {
+            bytes += buffer.readableBytesView
+            guard bytes.count <= 1 << 20 else { break }
+        }
+        guard let answer = try? S3Answer(Array(bytes.drop { $0 <= 32 })) else {
+            throw FileProviderError(.cannotSynchronize, "\(what): the server's answer has no result")
+        }
+        if let code = answer["Error/Code"] {
+            throw FileProviderError(.cannotSynchronize, "\(what): the server could not finish this (\(code))")
+        }
+        return answer
+    }
+
+    static func headers(_ condition: S3Condition, quotesTags: Bool = true) -> [(name: String, value: String)] {
+        switch condition {
+        case .none: []
+        case .absent: [("If-None-Match", "*")]
+        case .tag(let tag): [("If-Match", quotesTags ? "\"\(tag)\"" : tag)]
+        }
+    }
+
+    static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }
+}

@@ -1,0 +1,241 @@
+import Crypto
+import FileProvider
+import Foundation
+import HTTPTransport
+import Logging
+import Surroundings
+import Synchronization
+
+/// Signed requests to one bucket.
+struct S3Client: Sendable {
+    let transport: HTTPTransport
+    let address: S3Address
+    private let credentials: any S3CredentialSource
+    private let endpoint: Endpoint
+    private let isRequesterPays: Bool
+    private let logger: Logger
+
+    private final class Endpoint: Sendable {
+        let state: Mutex<S3Endpoint>
+        init(_ endpoint: S3Endpoint) { state = Mutex(endpoint) }
+    }
+
+    /// The number of attempts at a request that may soon succeed.
+    private static let attempts = 6
+    /// Seconds before the second attempt; twice as many before each later one.
+    private static let firstPause = 0.2
+
+    init(
+        transport: HTTPTransport, address: S3Address, endpoint: S3Endpoint, credentials: any S3CredentialSource,
+        isRequesterPays: Bool, logger: Logger
+    ) {
+        self.transport = transport
+        self.address = address
+        self.endpoint = Endpoint(endpoint)
+        self.credentials = credentials
+        self.isRequesterPays = isRequesterPays
+        self.logger = logger
+    }
+
+    struct Request: Sendable {
+        enum Body: Sendable {
+            case bytes([UInt8])
+            /// A part of a document, with the SHA-256 of the part.
+            case content(any ContentSource, Range<Int64>, sha256: [UInt8])
+        }
+        var method: String
+        /// The object; nil: the bucket itself.
+        var key: String?
+        /// Not encoded.
+        var query: [(name: String, value: String?)] = []
+        var headers: [(name: String, value: String)] = []
+        var body: Body?
+        var isTransfer = false
+        var retries = HTTPRequest.Retries.ifHarmless
+    }
+
+    enum Outcome<Value: Sendable>: Sendable {
+        case success(Value)
+        case refused(S3Refusal)
+    }
+
+    /// Sends a request, again if the server is busy, and passes a successful answer to `take`.
+    ///
+    /// - Throws: where the refusal means the same for every request: no sign-in, no bucket, no network.
+    func exchange<Value: Sendable>(
+        _ request: Request, _ take: (HTTPReply) async throws -> Value
+    ) async throws(FileProviderError) -> Outcome<Value> {
+        var pause = Self.firstPause
+        var hasMoved = false
+        for attempt in 1... {
+            let refusal: S3Refusal
+            switch try await once(request, take) {
+            case .success(let value): return .success(value)
+            case .refused(let answer): refusal = answer
+            }
+            if !hasMoved, let region = refusal.region, moves(to: region, refusal) {
+                hasMoved = true
+                continue
+            }
+            guard refusal.mayPass, attempt < Self.attempts else {
+                if let failure = general(refusal) { throw failure }
+                return .refused(refusal)
+            }
+            do { try await Task.sleep(for: .seconds(pause * Double.random(in: 0.7...1.3))) } catch {
+                throw FileProviderError(.cancelled, "\(describe(request)): given up")
+            }
+            pause *= 2
+        }
+        throw FileProviderError(.cannotSynchronize, "\(describe(request)): given up")
+    }
+
+    private func once<Value: Sendable>(
+        _ request: Request, _ take: (HTTPReply) async throws -> Value
+    ) async throws(FileProviderError) -> Outcome<Value> {
+        let signed = try await sign(request)
+        return try await transport.exchange(signed) { reply -> Outcome<Value> in
+            if (200..<300).contains(reply.status) { return .success(try await take(reply)) }
+            let body = (try? await reply.prefix(64 << 10)) ?? []
+            return .refused(
+                S3Refusal(status: reply.status, region: reply.field("x-amz-bucket-region"), body: body))
+        }
+    }
+
+    // MARK: Signing
+
+    private func sign(_ request: Request) async throws(FileProviderError) -> HTTPRequest {
+        let endpoint = endpoint.state.withLock { $0 }
+        let location = location(of: request, endpoint)
+        let keys: S3Credentials?
+        do { keys = try await credentials.credentials() } catch let error as FileProviderError { throw error } catch {
+            throw FileProviderError(.notAuthenticated, "\(error)")
+        }
+        var headers = request.headers
+        if isRequesterPays { headers.append(("x-amz-request-payer", "requester")) }
+        let body: HTTPRequest.Body?
+        let digest: String
+        switch request.body {
+        case nil:
+            body = nil
+            digest = SignatureV4.emptyPayload
+        case .bytes(let bytes):
+            body = .bytes(bytes)
+            digest = SHA256.hash(data: bytes).hexadecimal
+        case .content(let source, let range, sha256: let sha256):
+            body = .content(source, range)
+            digest = sha256.hexadecimal
+        }
+        if let keys {
+            let signer = SignatureV4(keys, region: endpoint.region, seconds: FileTime.present.seconds)
+            headers.append(("x-amz-date", signer.date))
+            headers.append(("x-amz-content-sha256", digest))
+            if let token = keys.sessionToken { headers.append(("x-amz-security-token", token.revealed)) }
+            let (value, _) = signer.authorization(request.method, location, headers: headers, payload: digest)
+            headers.append(("Authorization", value))
+        }
+        return HTTPRequest(
+            request.method, location, headers: headers, body: body, isTransfer: request.isTransfer,
+            retries: request.retries, followsRedirections: false)
+    }
+
+    private func location(of request: Request, _ endpoint: S3Endpoint) -> HTTPLocation {
+        let start: [[UInt8]] = endpoint.isPathStyle ? [Array(address.bucket.utf8)] : []
+        let key = request.key ?? ""
+        // (By bytes: for Swift's strings, a slash and an accent after it are one character.)
+        let parts = key.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }
+        let query = request.query.map { parameter -> String in
+            let value = PercentCoding.encode((parameter.value ?? "").utf8)
+            return "\(PercentCoding.encode(parameter.name.utf8))=\(value)"
+        }
+        return HTTPLocation(
+            origin: endpoint.origin, components: start + parts, isFolder: S3Key.isFolder(key),
+            query: query.isEmpty ? nil : query.joined(separator: "&"))
+    }
+
+    /// The bucket is in another region: from now on requests go there.
+    ///
+    /// - Returns: false when that is no news.
+    private func moves(to region: String, _ refusal: S3Refusal) -> Bool {
+        guard [301, 307, 400, 403].contains(refusal.status) else { return false }
+        return endpoint.state.withLock { endpoint -> Bool in
+            guard region != endpoint.region else { return false }
+            let host = endpoint.origin.host
+            guard host.hasSuffix(".amazonaws.com") else {
+                endpoint.region = region
+                return true
+            }
+            guard
+                let there = try? S3Endpoint(
+                    url: nil, region: region, isPathStyle: endpoint.isPathStyle, bucket: address.bucket)
+            else { return false }
+            logger.info("the bucket is in another region", metadata: ["region": "\(region)"])
+            endpoint = there
+            return true
+        }
+    }
+
+    // MARK: Refusals
+
+    /// For people: the object, or the bucket.
+    func describe(_ request: Request) -> String { describe(request.key) }
+    func describe(_ key: String?) -> String { "s3://\(address.bucket)/\(key ?? "")" }
+
+    /// The error for a refusal that does not depend on the request.
+    private func general(_ refusal: S3Refusal) -> FileProviderError? {
+        let origin = endpoint.state.withLock { $0.origin }
+        switch refusal.code {
+        case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired",
+            "InvalidClientTokenId":
+            return FileProviderError(
+                .notAuthenticated, "\(origin): does not accept the access key (\(refusal.code)); sign in again")
+        case "RequestTimeTooSkewed":
+            return FileProviderError(
+                .serverUnreachable, "\(origin): the clock of this machine is more than 15 minutes wrong; set it")
+        case "NoSuchBucket":
+            return FileProviderError(
+                .serverUnreachable, "\(origin): has no bucket “\(address.bucket)”; check its name and its region")
+        case "QuotaExceeded", "XMinioStorageFull", "EntityTooLarge":
+            return FileProviderError(.insufficientQuota, "\(origin): has no room (\(refusal.code))")
+        default: break
+        }
+        if refusal.mayPass {
+            return FileProviderError(
+                refusal.status == 500 ? .cannotSynchronize : .serverUnreachable,
+                "\(origin): cannot answer just now (\(refusal.status) \(refusal.code))")
+        }
+        return nil
+    }
+
+    /// The error for a refusal of a request for one object.
+    func failure(_ refusal: S3Refusal, _ key: String?) -> FileProviderError {
+        let place = describe(key)
+        let reason = refusal.message.isEmpty ? refusal.code : "\(refusal.code): \(refusal.message)"
+        switch (refusal.status, refusal.code) {
+        case (404, _): return FileProviderError(.noSuchItem, "\(place): is not in the bucket")
+        case (_, "InvalidObjectState"):
+            return FileProviderError(
+                .unsupported,
+                "\(place): is archived (GLACIER or DEEP_ARCHIVE), and must be restored before it can be read; restore "
+                    + "it with the store's own tool, and try again when it is done")
+        case (403, _), (401, _):
+            return FileProviderError(.permissionDenied, "\(place): the server does not allow this (\(reason))")
+        case (413, _): return FileProviderError(.insufficientQuota, "\(place): is too large for the server (\(reason))")
+        case (400, "KeyTooLongError"), (400, "InvalidURI"), (400, "InvalidObjectName"):
+            return FileProviderError(.invalidName, "\(place): the server takes no such name (\(reason)); rename it")
+        case (501, _), (405, _):
+            return FileProviderError(.unsupported, "\(place): the server cannot do this (\(reason))")
+        default:
+            return FileProviderError(
+                .cannotSynchronize, "\(place): the server answers \(refusal.status) (\(reason))")
+        }
+    }
+}
+
+extension FileTime {
+    /// CLOCK_REALTIME.
+    static var present: FileTime {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return FileTime(seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
+    }
+}
