@@ -93,7 +93,8 @@ let package = Package(
         .target(
             name: "S3Provider",
             dependencies: [
-                "FileProvider", "HTTPTransport", "Surroundings", "XMLStream", .crypto, .logging, .nioCore, .nioHTTP1,
+                "ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream", .crypto, .logging,
+                .nioCore, .nioHTTP1,
             ]),
 
         .target(name: "Trees", dependencies: ["FileProvider", "Locking", "Surroundings"]),
@@ -172,8 +173,8 @@ let package = Package(
         .target(
             name: "Stores",
             dependencies: [
-                "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "WebDAVProvider",
-                .logging,
+                "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "S3Provider",
+                "WebDAVProvider", .logging,
             ]),
         .executableTarget(
             name: "hydrant",
@@ -250,12 +251,15 @@ let package = Package(
             ]),
         // Real servers that speak S3.
         .target(
-            name: "S3Harness", dependencies: ["FileProvider", "HTTPTransport", "MountHarness", "S3Provider", .logging],
-            path: "Tests/S3Harness"),
+            name: "S3Harness",
+            dependencies: [
+                "FileProvider", "FileProviderTesting", "HTTPTransport", "MountHarness", "S3Provider", .logging,
+            ], path: "Tests/S3Harness"),
         .testTarget(
             name: "S3ProviderTests",
             dependencies: [
-                "FileProvider", "FileProviderTesting", "HTTPTransport", "S3Harness", "S3Provider", "XMLStream", .logging,
+                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "MountHarness", "S3Harness",
+                "S3Provider", "SyncEngine", "Trees", "Volume", "WebDAVHarness", "XMLStream", .logging,
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "HTTPTransport"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),
@@ -362,7 +366,7 @@ let package = Package(
                 "ControlAPI", "DocumentContainers", "Documents", "FileCoordination", "FileProvider", "MetadataQuery",
                 "MountHarness",
                 "QueryLanguage",
-                "UniformTypes", "WebDAVHarness", "hydrant",
+                "S3Harness", "S3Provider", "UniformTypes", "WebDAVHarness", "hydrant",
                 "hydrant-coordination-load", "hydrant-give-picture", "hydrant-interact", "hydrant-jot", "hydrant-memo",
                 "hydrant-microbench", "hydrant-note", "hydrant-picker-recent", "hydrant-provider-chapters",
                 "hydrant-provider-memory", "hydrant-watch",

@@ -40,7 +40,7 @@ OURS = {
     "HTTPTransport": ["FileProvider", "Waiting"],
     "XMLStream": ["CExpat"],
     "WebDAVProvider": ["FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", "XMLStream"],
-    "S3Provider": ["FileProvider", "HTTPTransport", "Surroundings", "XMLStream"],
+    "S3Provider": ["ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream"],
     "ControlAPI": ["CLinux", "QueryLanguage", "Surroundings"],
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
@@ -69,7 +69,9 @@ OURS = {
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
         "ChildProcess", "CLinux", "ControlAPI", "DocumentServices", "Pictures", "Surroundings", "Trees", "UniformTypes",
     ],
-    "Stores": ["Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "WebDAVProvider"],
+    "Stores": [
+        "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "S3Provider", "WebDAVProvider",
+    ],
     "hydrant": [
         "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
         "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Stores", "TerminalPicker",

@@ -8,14 +8,28 @@ package enum PasswordInput {
 
     /// Asks at the terminal, without showing what is typed.
     package static func ask(for settings: AccountSettings, at domain: String) throws(AccountError) -> Secret {
+        let isKey = StoreURL.isS3(settings.url)
+        guard isKey, settings.user == nil else {
+            let user = settings.user ?? "the user"
+            let what = isKey ? "Secret key of \(user)" : settings.usesToken ? "Token" : "Password of \(user)"
+            return try ask(what, for: settings, at: domain, isShown: false)
+        }
+        let key = try ask("Access key", for: settings, at: domain, isShown: true)
+        let secret = try ask("Secret key of \(key.revealed)", for: settings, at: domain, isShown: false)
+        return Secret("\(key.revealed):\(secret.revealed)")
+    }
+
+    private static func ask(
+        _ what: String, for settings: AccountSettings, at domain: String, isShown: Bool
+    ) throws(AccountError) -> Secret {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC)
         guard terminal >= 0 else {
             throw AccountError(
                 "there is no terminal to ask for a password; pass it on standard input, with --password-stdin")
         }
         defer { close(terminal) }
-        let what = settings.usesToken ? "Token" : "Password of \(settings.user ?? "the user")"
         write(terminal, ShownText.line("\(what) for \(domain) (\(settings.url)): "))
+        if isShown { return try line(of: terminal) }
         var shown = termios()
         guard tcgetattr(terminal, &shown) == 0 else { throw AccountError("the terminal cannot hide the input") }
         var hidden = shown

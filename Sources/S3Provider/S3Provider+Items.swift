@@ -69,7 +69,10 @@ extension S3Provider {
     func isFolder(_ path: String) async throws(FileProviderError) -> Bool {
         if path.isEmpty { return true }
         let listing = try await client.list(key(path), isFlat: true, limit: 1)
-        return !listing.objects.isEmpty
+        if !listing.objects.isEmpty { return true }
+        if let known = abilities.known, !known.hasFolders { return false }
+        // (SeaweedFS has folders of its own: one that became empty stays, without a marker.)
+        return try await client.head(key(path)) != nil
     }
 
     // MARK: Listing
@@ -101,7 +104,9 @@ extension S3Provider {
                 leftOut.append(LeftOutItem(filename: error.name, reason: error.reason))
                 continue
             }
-            names.insert(S3Key.name(of: rest))
+            let name = S3Key.name(of: rest)
+            if S3Key.Reserved.contains(name) { continue }
+            names.insert(name)
             if hidden.contains(ItemIdentifier(path + rest)) { continue }
             items.append(folderItem(path + rest))
         }
@@ -124,9 +129,36 @@ extension S3Provider {
             }
             documents.append((path + rest, object))
         }
+        try await leaveOut(&documents, &leftOut, beyond: listing)
         items += try await described(documents)
         guard isThere else { throw gone(path) }
         return ItemPage(items: items, nextPage: listing.next.map { Page(bytes: $0.utf8) }, leftOut: leftOut)
+    }
+
+    /// Leaves out documents whose names belong to folders as well, which only a later part of the listing has: between
+    /// `a` and `a/` other keys may lie, as `a.txt`.
+    private func leaveOut(
+        _ documents: inout [(path: String, object: S3Object)], _ leftOut: inout [LeftOutItem],
+        beyond listing: S3Listing
+    ) async throws(FileProviderError) {
+        guard listing.next != nil else { return }
+        let keys = listing.objects.map(\.key) + listing.prefixes
+        guard let last = keys.max(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) else { return }
+        var rest: [(path: String, object: S3Object)] = []
+        for document in documents {
+            let folder = document.object.key + "/"
+            guard last.utf8.lexicographicallyPrecedes(folder.utf8), last.utf8.starts(with: document.object.key.utf8),
+                try await isFolder(document.path + "/")
+            else {
+                rest.append(document)
+                continue
+            }
+            leftOut.append(
+                LeftOutItem(
+                    filename: S3Key.name(of: document.path),
+                    reason: "a folder has the same name; rename one of them in the bucket"))
+        }
+        documents = rest
     }
 
     /// Documents of a listing, with their metadata: as the catalog knows them, or asked for.

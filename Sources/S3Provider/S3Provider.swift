@@ -33,7 +33,7 @@ package final class S3Provider: Invalidatable, SigningIn {
         let endpoint: S3Endpoint
         do throws(S3Address.Problem) {
             endpoint = try S3Endpoint(
-                url: settings.endpoint, region: settings.region, isPathStyle: settings.isPathStyle,
+                url: settings.endpoint ?? address.endpoint, region: settings.region, isPathStyle: settings.isPathStyle,
                 bucket: address.bucket)
         } catch { throw FileProviderError(.invalidName, error.description) }
         let transport = try HTTPTransport(
@@ -50,7 +50,10 @@ package final class S3Provider: Invalidatable, SigningIn {
         self.domain.withLock { $0 = domain }
     }
 
-    package func invalidate() async { await client.transport.shutdown() }
+    package func invalidate() async {
+        await client.transport.shutdown()
+        await credentials.end()
+    }
 
     package func credentialMayHaveChanged() {
         credentials.mayHaveChanged()

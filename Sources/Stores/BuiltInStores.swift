@@ -4,4 +4,5 @@ package import Daemon
 package let builtInStores = ProviderRegistry([
     .directory,
     .webDAV(scheme: "webdavs"), .webDAV(scheme: "webdav"),
+    .s3,
 ])

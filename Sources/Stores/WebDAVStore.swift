@@ -45,14 +45,18 @@ extension DaemonAccount {
         usesToken = settings.usesToken
         passwordCommand = settings.passwordCommand
         certificateAuthority = settings.certificateAuthority
+        isAnonymous = settings.isAnonymous
+        if StoreURL.isS3(settings.url) { options = settings.s3.texts }
     }
 
-    fileprivate var settings: AccountSettings {
+    var settings: AccountSettings {
         var settings = AccountSettings()
         settings.user = user
         settings.usesToken = usesToken
         settings.passwordCommand = passwordCommand
         settings.certificateAuthority = certificateAuthority
+        settings.isAnonymous = isAnonymous
+        settings.s3 = S3Options(options)
         return settings
     }
 }

@@ -8,7 +8,7 @@ import Stores
 
 struct DomainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "domain", abstract: "Add, list and remove domains: named accounts on servers.",
+        commandName: "domain", abstract: "Add, list and remove domains: names for stores, with their accounts.",
         discussion: """
             A domain is a section of config.toml; hydrant help config lists its keys.
 
@@ -22,10 +22,13 @@ struct DomainCommand: AsyncParsableCommand {
 
 struct DomainAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Add a domain: a name for a WebDAV folder and its account.",
+        commandName: "add", abstract: "Add a domain: a name for a store and its account.",
         discussion: """
-            Example:
+            Examples:
               hydrant domain add work https://cloud.example.org --user ada
+              hydrant domain add photos s3://photos/2026 --region eu-central-1
+              hydrant domain add team s3://team --endpoint https://s3.example.org
+              hydrant domain add disk dir:/srv/documents
             """)
 
     @Argument(help: "A name for the domain: letters, digits, - and _.")
@@ -33,11 +36,11 @@ struct DomainAddCommand: AsyncParsableCommand {
 
     @Argument(
         help:
-            "The WebDAV folder, https://HOST/PATH; of a Nextcloud or an ownCloud, https://HOST is enough."
+            "The store: https://HOST/PATH, a WebDAV folder (of a Nextcloud or an ownCloud, https://HOST is enough); s3://BUCKET/PREFIX, a bucket or a part of it; or SCHEME:LOCATION, another store as for hydrant mount."
     )
     var url: String
 
-    @Option(help: "The user name on the server.")
+    @Option(help: "The user name on the server; of a bucket, the access key.")
     var user: String?
 
     @Flag(help: "Sign in with a token (Bearer) instead of a password.")
@@ -49,40 +52,131 @@ struct DomainAddCommand: AsyncParsableCommand {
         completion: .file())
     var certificateAuthority: String?
 
-    @Flag(help: "Print an object: name, url, user.")
+    @OptionGroup(title: "Buckets") var bucket: BucketChoice
+
+    @Flag(
+        help: "Print an object: name, url, user, notes (what the store keeps), next (the command to run next, or null)."
+    )
     var json = false
 
     private struct Added: Encodable {
         var name: String
         var url: String
         var user: String?
+        var notes: [String] = []
+        var next: String?
     }
 
     func run() async throws {
         do {
-            let (location, named, _) = try AccountURL.parse(url)
-            var settings = AccountSettings()
-            settings.url = location.url
-            settings.user = user ?? named
-            settings.usesToken = token
-            settings.certificateAuthority = certificateAuthority.map { path in
-                path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
-            }
             let file = try ConfigurationFile()
             // Refuse a bad name before waiting for the network.
             if let problem = DomainName.problem(name) { throw AccountError(problem) }
             guard try file.load().domains[name] == nil else {
                 throw AccountError("there is a domain “\(name)” already; hydrant domain remove \(name) removes it")
             }
-            settings.url = await AccountTrial.discover(settings)
+            var settings = try settings()
             if let warning = settings.plainTextWarning { warn(warning) }
-            try file.add(
-                name, url: settings.url, user: settings.user, usesToken: settings.usesToken,
-                authority: settings.certificateAuthority)
-            if json { return print(Output.json(Added(name: name, url: settings.url, user: settings.user))) }
+            var added = Added(name: name, url: settings.url)
+            if StoreURL.isWebDAV(settings.url) { settings.url = await AccountTrial.discover(settings) }
+            if StoreURL.isS3(settings.url) { try await look(&settings, &added) }
+            try file.add(name, settings)
+            (added.url, added.user) = (settings.url, settings.user)
+            if added.next == nil {
+                added.next = settings.needsPassword ? "hydrant login \(name)" : "hydrant mount \(name) FOLDER"
+            }
+            if json { return print(Output.json(added)) }
             print("\(name): \(settings.url)")
-            print("next: hydrant login \(name)")
+            for note in added.notes { print("\(name): \(note)") }
+            if let next = added.next { print("next: \(next)") }
         } catch { throw fail("\(error)") }
+    }
+
+    private func settings() throws -> AccountSettings {
+        var settings = AccountSettings()
+        let (store, named, isWebDAV) = try StoreURL.parse(url)
+        settings.url = store
+        settings.user = user ?? named
+        settings.usesToken = token
+        settings.certificateAuthority = certificateAuthority.map { path in
+            path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        }
+        try bucket.apply(to: &settings)
+        if isWebDAV { return settings }
+        guard !token else { throw AccountError("--token is for WebDAV folders") }
+        if StoreURL.isS3(store) {
+            try BucketURL.check(store)
+            return settings
+        }
+        guard user == nil, certificateAuthority == nil else {
+            throw AccountError("--user and --certificate-authority are for WebDAV folders and buckets")
+        }
+        let (scheme, _) = try StoreLocation.split(store)
+        if let kind = builtInStores[scheme]?.kind {
+            let folder = FileManager.default.currentDirectoryPath
+            settings.url = try StoreLocation(store, kind: kind, workingDirectory: folder).canonical
+        } else {
+            // Throws for a scheme without a program.
+            _ = try ProviderProgram(store: store, mountPoint: "/")
+        }
+        return settings
+    }
+
+    /// Finds out what the bucket keeps, where it can be asked without a sign-in.
+    private func look(_ settings: inout AccountSettings, _ added: inout Added) async throws {
+        if let report = try await AccountTrial.bucket(settings, as: name) {
+            if let untried = report.untried { warn(untried) }
+            added.notes = report.notes
+        } else if settings.user == nil, await AccountTrial.isPublic(settings) {
+            settings.isAnonymous = true
+            added.notes = [
+                "everybody may read this bucket; it is mounted read-only (to change it, remove auth = \"none\" from "
+                    + "config.toml, and sign in)"
+            ]
+        }
+    }
+}
+
+/// Options of `hydrant domain add` for buckets.
+struct BucketChoice: ParsableArguments {
+    @Option(help: ArgumentHelp("The server that speaks S3 (default: Amazon's).", valueName: "url"))
+    var endpoint: String?
+
+    @Option(help: "The bucket's region (default: the profile's, else us-east-1).")
+    var region: String?
+
+    @Flag(help: "Put the bucket into the path of requests, not into the host's name.")
+    var pathStyle = false
+
+    @Option(help: ArgumentHelp("The profile of ~/.aws with the credentials.", valueName: "name"))
+    var profile: String?
+
+    @Flag(help: "Your account pays for the requests of a bucket that asks for it.")
+    var requesterPays = false
+
+    @Flag(help: "Do not sign in: a bucket that everybody may read, mounted read-only.")
+    var anonymous = false
+
+    func apply(to settings: inout AccountSettings) throws {
+        var options = S3Options()
+        options.endpoint = endpoint
+        options.region = region
+        options.isPathStyle = pathStyle ? true : nil
+        options.profile = profile
+        options.isRequesterPays = requesterPays
+        guard StoreURL.isS3(settings.url) else {
+            guard options == S3Options(), !anonymous else {
+                throw AccountError(
+                    "--endpoint, --region, --path-style, --profile, --requester-pays and --anonymous are for buckets: "
+                        + "s3://BUCKET/PREFIX")
+            }
+            return
+        }
+        guard !anonymous || settings.user == nil && profile == nil else {
+            throw AccountError("--anonymous excludes --user and --profile")
+        }
+        settings.s3 = options
+        settings.isAnonymous = anonymous
     }
 }
 
@@ -120,7 +214,11 @@ struct DomainListCommand: AsyncParsableCommand {
             if lines.isEmpty { print("there are no domains; hydrant domain add NAME URL adds one") }
             for line in lines {
                 print("\(line.name)  \(line.url)\(line.user.map { "  user \($0)" } ?? "")")
-                print("  password: \(line.credential ?? "none; hydrant login \(line.name)")")
+                if let credential = line.credential {
+                    print("  password: \(credential)")
+                } else if domains[line.name]?.needsPassword == true {
+                    print("  password: none; hydrant login \(line.name)")
+                }
                 if let mountPoint = line.mountPoint { print("  mounted at \(mountPoint)") }
             }
         } catch { throw fail("\(error)") }

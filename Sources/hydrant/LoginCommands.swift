@@ -7,11 +7,13 @@ import Stores
 
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "login", abstract: "Sign in to a domain: enter the password, which is tried and kept.",
+        commandName: "login",
+        abstract: "Sign in to a domain: enter the password, or the key of a bucket, which is tried and kept.",
         discussion: """
             Hydrant keeps the password in the Secret Service (the desktop's keyring) where one runs, else in a file \
             that only you can read; hydrant domain list shows where. On a Nextcloud use an app password: Settings, \
-            Security, Devices & sessions.
+            Security, Devices & sessions. For a bucket Hydrant asks for the access key and its secret key; on standard \
+            input both are one line, ACCESSKEY:SECRETKEY, or the secret key alone if the domain has a user.
 
             A mount that waits for the password continues.
 
@@ -19,45 +21,54 @@ struct LoginCommand: AsyncParsableCommand {
               pass show cloud | hydrant login work --password-stdin
             """)
 
-    @Argument(help: "The name of a domain, or webdavs://USER@HOST/PATH.")
+    @Argument(help: "The name of a domain, webdavs://USER@HOST/PATH or s3://BUCKET/PREFIX.")
     var name: String
 
     @Flag(help: "Read the password from the first line of standard input.")
     var passwordStdin = false
 
     @Flag(
-        help: "Print an object: domain, credential (where the password is kept), untried (why it could not be tried).")
+        help:
+            "Print an object: domain, credential (where the password is kept), untried (why it could not be tried), notes (what the store keeps)."
+    )
     var json = false
 
     private struct SignedIn: Encodable {
         var domain: String
         var credential: String
         var untried: String?
+        var notes: [String]
     }
 
     func run() async throws {
         do {
             guard let account = try MountAccount(name) else {
                 throw AccountError(
-                    "“\(name)” is no domain and no WebDAV folder; hydrant domain list shows the domains")
+                    "“\(name)” is no domain, no WebDAV folder and no bucket; hydrant domain list shows the domains")
             }
             if let command = account.settings.passwordCommand {
                 throw AccountError(
                     "the password of \(name) comes from \(command[0]), set in config.toml; change it there")
             }
-            guard account.settings.user != nil || account.settings.usesToken else {
+            if SignInKind(account.settings) == .none {
+                guard StoreURL.isWebDAV(account.settings.url), !account.settings.isAnonymous else {
+                    throw AccountError(
+                        "\(name): Hydrant keeps no password for \(account.settings.url); mount it without one")
+                }
                 throw AccountError("\(name) has no user; add user = \"…\" to its section in config.toml")
             }
             if let warning = account.settings.plainTextWarning { warn(warning) }
             let secret =
                 try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: account.settings, at: name)
             let places = try account.places
-            let untried = try await AccountTrial.signIn(account.settings, places.credential(secret))
+            let trial = try await AccountTrial.signIn(account.settings, secret, as: name)
             let place = try places.keep(secret)
             if json {
-                print(Output.json(SignedIn(domain: name, credential: place, untried: untried)))
+                print(
+                    Output.json(SignedIn(domain: name, credential: place, untried: trial.untried, notes: trial.notes)))
             } else {
-                if let untried { print("\(untried); the password is kept untried") }
+                if let untried = trial.untried { print("\(untried); the password is kept untried") }
+                for note in trial.notes { print("\(name): \(note)") }
                 print("\(name): the password is kept in: \(place)")
             }
             await notifyDaemon(account.name)

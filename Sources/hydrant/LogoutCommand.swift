@@ -3,6 +3,7 @@ import ArgumentParser
 import ControlAPI
 import Daemon
 import Foundation
+import Stores
 import Surroundings
 
 struct LogoutCommand: AsyncParsableCommand {
@@ -22,7 +23,7 @@ struct LogoutCommand: AsyncParsableCommand {
               hydrant logout work --force --put-aside ~/work-not-sent
             """)
 
-    @Argument(help: "The name of a domain, webdavs://USER@HOST/PATH, or a mount point.")
+    @Argument(help: "The name of a domain, webdavs://USER@HOST/PATH, s3://BUCKET/PREFIX, or a mount point.")
     var name: String
 
     @OptionGroup var pending: PendingChoice
@@ -39,7 +40,7 @@ struct LogoutCommand: AsyncParsableCommand {
             guard let account = try Self.account(name, mounted) else {
                 guard let mounted else {
                     throw AccountError(
-                        "“\(name)” is neither a domain nor a WebDAV folder nor a mount point; hydrant domain list shows the domains"
+                        "“\(name)” is neither a domain nor a WebDAV folder nor a bucket nor a mount point; hydrant domain list shows the domains"
                     )
                 }
                 guard mounted.signsIn == true else {
@@ -56,8 +57,9 @@ struct LogoutCommand: AsyncParsableCommand {
     /// Nil: the provider keeps its own credentials.
     private static func account(_ name: String, _ mounted: DomainStatus?) throws -> MountAccount? {
         guard let mounted else { return try MountAccount(name) }
-        guard mounted.provider.hasPrefix("webdav") else { return nil }
         let names = try ConfigurationFile().load().domains
+        let scheme = String(mounted.provider.prefix { $0 != ":" })
+        guard builtInStores[scheme]?.hasAccounts == true || names[mounted.domain] != nil else { return nil }
         return try MountAccount(names[mounted.domain] == nil ? mounted.provider : mounted.domain)
     }
 }

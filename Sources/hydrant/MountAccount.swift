@@ -5,7 +5,7 @@ import Foundation
 import Stores
 
 /// The account that an argument of `hydrant mount` or `hydrant login` names: by a domain's name, or by the URL of a
-/// WebDAV folder.
+/// WebDAV folder or a bucket.
 struct MountAccount {
     /// The key of the kept password.
     let name: String
@@ -17,10 +17,8 @@ struct MountAccount {
     init?(_ text: String) throws {
         if let colon = text.firstIndex(of: ":") {
             guard builtInStores[text[..<colon].lowercased()]?.hasAccounts == true else { return nil }
-            let (_, user, url) = try AccountURL.parse(text)
             var settings = AccountSettings()
-            settings.url = url
-            settings.user = user
+            (settings.url, settings.user, _) = try StoreURL.parse(text)
             self.settings = settings
             name = try StoreLocation(text, kind: .url, workingDirectory: "/").domainName
             domain = nil
@@ -35,6 +33,10 @@ struct MountAccount {
 
     /// The store's location as our provider takes it.
     var store: String {
+        guard StoreURL.isWebDAV(settings.url) else {
+            return StoreURL.isS3(settings.url)
+                ? BucketURL.url(settings.url, endpoint: settings.s3.endpoint) : settings.url
+        }
         let user = settings.user.map { user in
             let encoded = user.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? user
             return encoded + "@"
@@ -45,13 +47,17 @@ struct MountAccount {
     }
 
     /// The store's location as its daemon reports it.
-    var canonical: String? { try? StoreLocation(store, kind: .url, workingDirectory: "/").canonical }
+    var canonical: String? {
+        let scheme = store.prefix { $0 != ":" }
+        let kind = builtInStores[scheme.lowercased()]?.kind ?? .name
+        return try? StoreLocation(store, kind: kind, workingDirectory: "/").canonical
+    }
 
     var places: CredentialPlaces { get throws { try CredentialPlaces(name, settings) } }
 
     /// The warning about a mount that shows nothing before a sign-in; nil: there is a password, or none is needed.
     var missingPassword: String? {
-        guard settings.user != nil || settings.usesToken, settings.passwordCommand == nil else { return nil }
+        guard settings.needsPassword else { return nil }
         do { if try places.find() != nil { return nil } } catch { return nil }
         return
             "no password yet, so nothing can be read; sign in with hydrant login \(domain ?? StoreLocation.shown(store))"
@@ -59,10 +65,7 @@ struct MountAccount {
 
     /// Asks on the terminal, if there is one and no password is known yet.
     func askForPassword() throws {
-        guard settings.user != nil || settings.usesToken, settings.passwordCommand == nil, PasswordInput.hasTerminal
-        else {
-            return
-        }
+        guard settings.needsPassword, PasswordInput.hasTerminal else { return }
         do {
             guard try places.find() == nil else { return }
             let secret = try PasswordInput.ask(for: settings, at: name)

@@ -1,5 +1,7 @@
 import Accounts
 import ControlAPI
+import Daemon
+import Stores
 
 /// The advice for a domain that waits for a password.
 enum SignInHint {
@@ -7,8 +9,8 @@ enum SignInHint {
     static func line(_ domain: DomainStatus) -> String? {
         guard domain.connection?.needsSignIn == true else { return nil }
         let named = (try? ConfigurationFile().load().domains[domain.domain]) ?? nil
-        let scheme = domain.provider.prefix { $0 != ":" }
-        if named == nil && !["webdav", "webdavs"].contains(scheme) {
+        let scheme = String(domain.provider.prefix { $0 != ":" })
+        if named == nil && builtInStores[scheme]?.hasAccounts != true {
             return "not signed in; sign in to the store again"
         }
         return "not signed in; hydrant login \(named == nil ? domain.provider : domain.domain)"

@@ -40,6 +40,21 @@ import Testing
         #expect(configuration.domains["home"]?.url == "http://nas:8080/")
     }
 
+    @Test func aBucketComesBack() throws {
+        try withFile { file, _ in
+            var bucket = AccountSettings()
+            bucket.url = "s3://documents/letters"
+            bucket.isAnonymous = true
+            bucket.s3.endpoint = "https://s3.example.org:8333"
+            bucket.s3.region = "eu-central-1"
+            bucket.s3.isPathStyle = false
+            bucket.s3.profile = "work"
+            bucket.s3.isRequesterPays = true
+            try file.add("a", bucket)
+            #expect(try file.domain("a") == bucket)
+        }
+    }
+
     @Test(arguments: [
         (
             "[domains.a]\nurl = \"https://h/\"\ncache_limit = \"1G\"",
@@ -47,7 +62,8 @@ import Testing
         ),
         ("[domains.a]\nurl = \"https://h/\"\nread-only = \"yes\"", "f:3: “read-only” takes true or false"),
         ("[domains.a]\nurl = \"https://h/\"\nexclude = \"*.o\"", "f:3: “exclude” takes a list"),
-        ("[domains.a]\nurl = \"ftp://h/\"", "f:2: “ftp://h/”: Hydrant speaks WebDAV"),
+        ("[domains.a]\nurl = \"h/x\"", "f:2: “h/x”: is not the location of a store"),
+        ("[domains.a]\nurl = \"s3://me:secret@b/\"", "f:2: a password must not be in a URL"),
         ("[domains.\"a b\"]\nurl = \"https://h/\"", "is not a name for a domain"),
         ("[domains]\na.url = \"https://h/\"\na.auth = \"digest\"", "f:3: auth must be"),
         ("x = 1", "f:1: “x”: unknown section"),
@@ -68,16 +84,18 @@ import Testing
     @Test func whatPeopleWroteStays() throws {
         try withFile { file, path in
             #expect(try file.load() == Configuration())
-            try file.add("a", url: "https://a/", user: "with \"quotes\" and \\", usesToken: false, authority: nil)
+            var first = AccountSettings()
+            (first.url, first.user) = ("https://a/", "with \"quotes\" and \\")
+            try file.add("a", first)
             try (String(contentsOfFile: path, encoding: .utf8) + "# mine\ncache-limit = \"1G\"\n\n# of b\n")
                 .write(toFile: path, atomically: true, encoding: .utf8)
-            try file.add("b", url: "https://b/", user: nil, usesToken: true, authority: "/ca")
+            var second = AccountSettings()
+            (second.url, second.usesToken, second.certificateAuthority) = ("https://b/", true, "/ca")
+            try file.add("b", second)
             #expect(try file.domain("a").user == "with \"quotes\" and \\")
             #expect(try file.domain("a").options == [.cacheLimit: "1G"])
             #expect(try file.domain("b").usesToken)
-            #expect(throws: AccountError.self) {
-                try file.add("a", url: "https://x/", user: nil, usesToken: false, authority: nil)
-            }
+            #expect(throws: AccountError.self) { try file.add("a", second) }
             try file.remove("a")
             let text = try String(contentsOfFile: path, encoding: .utf8)
             #expect(text.contains("# of b") && !text.contains("https://a/") && text.contains("https://b/"))
@@ -93,9 +111,9 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
             try "[domains.a]\nurl = 1\n".write(toFile: path, atomically: true, encoding: .utf8)
-            #expect(throws: AccountError.self) {
-                try file.add("b", url: "https://b/", user: nil, usesToken: false, authority: nil)
-            }
+            var settings = AccountSettings()
+            settings.url = "https://b/"
+            #expect(throws: AccountError.self) { try file.add("b", settings) }
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "[domains.a]\nurl = 1\n")
         }
     }

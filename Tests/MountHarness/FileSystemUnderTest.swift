@@ -35,6 +35,18 @@ package struct FSStat: Sendable, Equatable {
     package var blocks: Int64
     /// In nanoseconds since 1970.
     package var modified: Int64
+
+    package init(
+        inode: UInt64, kind: Kind, mode: UInt32, links: UInt64, size: Int64, blocks: Int64, modified: Int64
+    ) {
+        self.inode = inode
+        self.kind = kind
+        self.mode = mode
+        self.links = links
+        self.size = size
+        self.blocks = blocks
+        self.modified = modified
+    }
 }
 
 /// The file system calls of programs: one scenario runs over a mount and over a Volume in this process. Every call

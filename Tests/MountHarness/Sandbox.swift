@@ -107,7 +107,7 @@ package final class Sandbox: Sendable {
 
         """#
 
-    func note(daemon pid: pid_t) { record.withLock { _ = $0.daemons.insert(pid) } }
+    package func note(daemon pid: Int32) { record.withLock { _ = $0.daemons.insert(pid) } }
 
     // MARK: The end
 

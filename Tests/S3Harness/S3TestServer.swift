@@ -19,14 +19,18 @@ package final class S3TestServer: Sendable {
     package static let secretKey = "TESTSECRET"
 
     package let kind: S3ServerKind
+    /// Everybody may read every bucket (SeaweedFS).
+    private let isPublic: Bool
     package let directory: String
     private let ports: [UInt16]
     private let process = Mutex<ChildProcess?>(nil)
 
-    package var endpoint: String { "http://127.0.0.1:\(ports[0])" }
+    package var endpoint: String { "http://127.0.0.1:\(port)" }
+    package var port: UInt16 { ports[0] }
 
-    package init(_ kind: S3ServerKind) throws {
+    package init(_ kind: S3ServerKind, isPublic: Bool = false) throws {
         self.kind = kind
+        self.isPublic = isPublic
         ports = try (0..<9).map { _ in try FreePort.find() }
         var template = Array("/tmp/hyt-s3-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw HarnessError("no folder in /tmp") }
@@ -49,14 +53,17 @@ package final class S3TestServer: Sendable {
         case .seaweedfs:
             let keys = #"{"accessKey":"\#(Self.accessKey)","secretKey":"\#(Self.secretKey)"}"#
             let actions = #"["Admin","Read","Write","List","Tagging"]"#
-            let identity = #"{"identities":[{"name":"test","credentials":[\#(keys)],"actions":\#(actions)}]}"#
+            let anonymous = isPublic ? #",{"name":"anonymous","actions":["Read","List"]}"# : ""
+            let identity =
+                #"{"identities":[{"name":"test","credentials":[\#(keys)],"actions":\#(actions)}\#(anonymous)]}"#
             try identity.write(toFile: directory + "/s3.json", atomically: true, encoding: .utf8)
             return [
                 try Self.installed("weed"), "-logdir=\(directory)", "server", "-dir=\(directory)", "-ip=127.0.0.1",
                 "-ip.bind=127.0.0.1", "-master.port=\(ports[1])", "-master.port.grpc=\(ports[2])",
                 "-volume.port=\(ports[3])", "-volume.port.grpc=\(ports[4])", "-filer", "-filer.port=\(ports[5])",
                 "-filer.port.grpc=\(ports[6])", "-s3", "-s3.port=\(ports[0])", "-s3.port.grpc=\(ports[7])",
-                "-s3.config=\(directory)/s3.json", "-master.volumeSizeLimitMB=64", "-volume.max=50",
+                "-s3.config=\(directory)/s3.json", "-s3.port.iceberg=0", "-s3.port.lance=0",
+                "-master.volumeSizeLimitMB=64", "-volume.max=1000",
             ]
         }
     }
@@ -78,35 +85,124 @@ package final class S3TestServer: Sendable {
         FixedS3Credentials(S3Credentials(accessKey: Self.accessKey, secretKey: Secret(Self.secretKey)))
     }
 
-    /// A provider for a bucket of this server, or for a part of one.
+    /// Waits until it answers.
+    package func begin() async throws {
+        try start()
+        let bucket = S3TestBucket(server: self, name: "first")
+        let end = ContinuousClock.now + .seconds(60)
+        while true {
+            do {
+                try await bucket.make()
+                break
+            } catch {
+                guard ContinuousClock.now < end else { throw error }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+        }
+    }
+}
+
+/// A bucket of a test's own.
+package struct S3TestBucket: Sendable {
+    package let server: S3TestServer
+    package let name: String
+
+    package init(server: S3TestServer, name: String) {
+        self.server = server
+        self.name = name
+    }
+
+    package var endpoint: String { server.endpoint }
+    package var port: UInt16 { server.port }
+    package var url: String { "s3://\(name)" }
+
+    /// A provider for the bucket, or for a part of it.
     package func provider(
-        _ url: String = "s3://documents", _ adjust: (inout S3Settings) -> Void = { _ in }
+        _ prefix: String = "", _ adjust: (inout S3Settings) -> Void = { _ in }
     ) throws -> S3Provider {
         var settings = S3Settings()
         settings.endpoint = endpoint
         adjust(&settings)
         return try S3Provider(
-            address: try S3Address(url), settings: settings, credentials: credentials,
+            address: try S3Address("\(url)/\(prefix)"), settings: settings, credentials: server.credentials,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    func make() async throws {
+        let provider = try provider()
+        let result: Result<Void, any Error>
+        do { result = .success(try await provider.makeBucket()) } catch { result = .failure(error) }
+        await provider.invalidate()
+        try result.get()
     }
 }
 
-/// Runs `body` with a server that has a bucket `documents`.
-package func withS3<T>(_ kind: S3ServerKind, _ body: (S3TestServer) async throws -> T) async throws -> T {
-    let server = try S3TestServer(kind)
-    defer { server.end() }
-    try server.start()
-    let provider = try server.provider()
-    let end = ContinuousClock.now + .seconds(60)
-    while true {
-        do {
-            try await provider.makeBucket()
-            break
-        } catch {
-            guard ContinuousClock.now < end else { throw error }
-            try await Task.sleep(for: .milliseconds(100))
+/// The servers of the tests that run now: one of each kind, which ends with the last test that uses it. (SeaweedFS takes
+/// seconds to start, and 300 MB.)
+private actor SharedServers {
+    static let shared = SharedServers()
+    private var running: [S3ServerKind: (server: Task<S3TestServer, any Error>, users: Int)] = [:]
+    private var count = 0
+
+    func take(_ kind: S3ServerKind) async throws -> S3TestServer {
+        let entry =
+            running[kind] ?? (
+                Task {
+                    let server = try S3TestServer(kind)
+                    do { try await server.begin() } catch {
+                        server.end()
+                        throw error
+                    }
+                    return server
+                }, 0
+            )
+        running[kind] = (entry.server, entry.users + 1)
+        do { return try await entry.server.value } catch {
+            await give(kind)
+            throw error
         }
     }
-    await provider.invalidate()
-    return try await body(server)
+
+    func give(_ kind: S3ServerKind) async {
+        guard let entry = running[kind] else { return }
+        guard entry.users == 1 else {
+            running[kind]?.users -= 1
+            return
+        }
+        running[kind] = nil
+        // (Before the test ends: nothing may be left when the process does.)
+        (try? await entry.server.value)?.end()
+    }
+
+    func newName() -> String {
+        count += 1
+        return "documents-\(count)"
+    }
+}
+
+/// Runs `body` with a bucket of its own.
+package func withS3<T: Sendable>(
+    _ kind: S3ServerKind, _ body: (S3TestBucket) async throws -> T
+) async throws -> T {
+    let bucket = S3TestBucket(
+        server: try await SharedServers.shared.take(kind), name: await SharedServers.shared.newName())
+    let result: Result<T, any Error>
+    do {
+        try await bucket.make()
+        result = .success(try await body(bucket))
+    } catch { result = .failure(error) }
+    await SharedServers.shared.give(kind)
+    return try result.get()
+}
+
+/// Runs `body` with a server of its own.
+package func withOwnS3<T: Sendable>(
+    _ kind: S3ServerKind, isPublic: Bool = false, _ body: (S3TestBucket) async throws -> T
+) async throws -> T {
+    let server = try S3TestServer(kind, isPublic: isPublic)
+    defer { server.end() }
+    try await server.begin()
+    let bucket = S3TestBucket(server: server, name: "documents")
+    try await bucket.make()
+    return try await body(bucket)
 }

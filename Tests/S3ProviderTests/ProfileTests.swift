@@ -47,7 +47,8 @@ import Testing
     }
 
     @Test func otherWays() throws {
-        let role = AWSProfiles.Way.role("arn:aws:iam::1:role/x", session: nil, externalID: nil, source: "default")
+        let role = AWSProfiles.Way.role(
+            SecurityTokenService.Role(name: "arn:aws:iam::1:role/x", session: nil, externalID: nil, source: "default"))
         #expect(try profiles.way(of: "work") == role)
         let process = AWSProfiles.Way.process("/opt/tool --profile work")
         #expect(try profiles.way(of: "tool") == process)

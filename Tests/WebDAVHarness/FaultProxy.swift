@@ -54,9 +54,14 @@ package final class FaultProxy: Sendable {
     private let upstream: UInt16
     package let port: UInt16
 
-    package init(to server: TestServer, _ manners: Manners = Manners()) throws {
+    package convenience init(to server: TestServer, _ manners: Manners = Manners()) throws {
+        try self.init(port: server.port, manners)
+    }
+
+    /// - Parameter port: of the server, on this machine.
+    package init(port upstream: UInt16, _ manners: Manners = Manners()) throws {
         self.manners = manners
-        upstream = server.port
+        self.upstream = upstream
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         port = try FreePort.find()
         var address = FreePort.loopback(port)

@@ -10,9 +10,14 @@ package struct AccountError: Error, Sendable, CustomStringConvertible {
 /// One domain, as `config.toml` has it.
 package struct AccountSettings: Sendable, Equatable {
     package var url = ""
+    /// The user's name on the server; for S3, the access key.
     package var user: String?
     /// Bearer authentication instead of Basic.
     package var usesToken = false
+    /// Nobody signs in: a public store, mounted read-only.
+    package var isAnonymous = false
+    /// For S3.
+    package var s3 = S3Options()
     package var passwordCommand: [String]?
     package var certificateAuthority: String?
     package var mountpoint: String?
@@ -26,6 +31,18 @@ package struct AccountSettings: Sendable, Equatable {
     package var downloadsAsk: [String] = []
     package var thumbnails: Bool?
 
+    package init() {}
+}
+
+/// How a domain reaches its bucket.
+package struct S3Options: Sendable, Hashable, Codable {
+    /// The server's URL; nil: Amazon's.
+    package var endpoint: String?
+    package var region: String?
+    package var isPathStyle: Bool?
+    /// Of `~/.aws`.
+    package var profile: String?
+    package var isRequesterPays = false
     package init() {}
 }
 
@@ -80,7 +97,12 @@ package struct Configuration: Sendable, Equatable {
                 try settings.set(key, string) { wrong(place, $0) }
             case .flag:
                 guard let flag = value?.bool else { throw wrong(place, "“\(text)” takes \(key.kind.name)") }
-                if key == .thumbnails { settings.thumbnails = flag } else { settings.isReadOnly = flag }
+                switch key {
+                case .thumbnails: settings.thumbnails = flag
+                case .pathStyle: settings.s3.isPathStyle = flag
+                case .requesterPays: settings.s3.isRequesterPays = flag
+                default: settings.isReadOnly = flag
+                }
             case .list:
                 let array = value?.array.map { Array($0) } ?? []
                 let strings = array.compactMap(\.string)
@@ -107,13 +129,19 @@ extension AccountSettings {
     ) throws(AccountError) {
         switch key {
         case .url:
-            do { url = try AccountURL.parse(value).url } catch { throw wrong(error.description) }
+            do { url = try StoreURL.parse(value).url } catch { throw wrong(error.description) }
         case .user: user = value
         case .auth:
-            guard value == "basic" || value == "bearer" else { throw wrong("auth must be \"basic\" or \"bearer\"") }
+            guard ["basic", "bearer", "none"].contains(value) else {
+                throw wrong("auth must be \"basic\", \"bearer\" or \"none\"")
+            }
             usesToken = value == "bearer"
+            isAnonymous = value == "none"
         case .certificateAuthority: certificateAuthority = value
         case .mountpoint: mountpoint = value
+        case .endpoint: s3.endpoint = value
+        case .region: s3.region = value
+        case .profile: s3.profile = value
         default: options[key] = value
         }
     }

@@ -33,14 +33,22 @@ package struct ConfigurationFile: Sendable {
         return settings
     }
 
-    package func add(_ name: String, url: String, user: String?, usesToken: Bool, authority: String?)
-        throws(AccountError)
-    {
+    /// Writes the section of a new domain: its store and how to sign in.
+    package func add(_ name: String, _ settings: AccountSettings) throws(AccountError) {
         if let problem = DomainName.problem(name) { throw AccountError(problem) }
-        var lines = ["[domains.\(name)]", "url = \(Self.quoted(url))"]
-        if let user { lines.append("user = \(Self.quoted(user))") }
-        if usesToken { lines.append("auth = \"bearer\"") }
-        if let authority { lines.append("certificate-authority = \(Self.quoted(authority))") }
+        var lines = ["[domains.\(name)]"]
+        func text(_ key: ConfigurationKey, _ value: String?) {
+            if let value { lines.append("\(key.rawValue) = \(Self.quoted(value))") }
+        }
+        text(.url, settings.url)
+        text(.user, settings.user)
+        text(.auth, settings.usesToken ? "bearer" : settings.isAnonymous ? "none" : nil)
+        text(.certificateAuthority, settings.certificateAuthority)
+        text(.endpoint, settings.s3.endpoint)
+        text(.region, settings.s3.region)
+        if let isPathStyle = settings.s3.isPathStyle { lines.append("path-style = \(isPathStyle)") }
+        text(.profile, settings.s3.profile)
+        if settings.s3.isRequesterPays { lines.append("requester-pays = true") }
         try change { (text: String) throws(AccountError) -> String in
             guard try Configuration(text, file: path).domains[name] == nil else {
                 throw AccountError("there is a domain “\(name)” already; hydrant domain remove \(name) takes it away")

@@ -6,6 +6,11 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
     case auth
     case passwordCommand = "password-command"
     case certificateAuthority = "certificate-authority"
+    case endpoint
+    case region
+    case pathStyle = "path-style"
+    case profile
+    case requesterPays = "requester-pays"
     case mountpoint
     case readOnly = "read-only"
     case cacheLimit = "cache-limit"
@@ -35,7 +40,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
 
     package var kind: Kind {
         switch self {
-        case .readOnly, .thumbnails: .flag
+        case .readOnly, .thumbnails, .pathStyle, .requesterPays: .flag
         case .exclude, .passwordCommand, .downloadsAllow, .downloadsDeny, .downloadsAsk: .list
         default: .text
         }
@@ -44,13 +49,21 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
     /// One or two sentences for people.
     package var meaning: String {
         switch self {
-        case .url: "Where the documents are: the https:// or http:// URL of a WebDAV folder. Required."
-        case .user: "The user name on the server."
-        case .auth: "How to sign in: basic (a user name and a password; the default) or bearer (a token)."
+        case .url:
+            "Where the documents are: the https:// or http:// URL of a WebDAV folder, s3://BUCKET/PREFIX, or another store as hydrant mount takes it. Required."
+        case .user: "The user name on the server; of S3, the access key."
+        case .auth:
+            "How to sign in: basic (a user name and a password; the default), bearer (a token), or none (a public bucket)."
         case .passwordCommand:
             "A program, with its arguments, that prints the password (or token) on its first line; Hydrant then keeps none."
         case .certificateAuthority:
             "A PEM file with the certificate authority of the server, trusted besides the system's."
+        case .endpoint: "The URL of a server that speaks S3. Default: Amazon's of the region."
+        case .region: "The region of the bucket. Default: that of the profile, else us-east-1."
+        case .pathStyle:
+            "Whether the bucket is in the path of requests, not in the host's name. Default: true, but for Amazon's servers."
+        case .profile: "The profile of ~/.aws whose credentials sign the requests."
+        case .requesterPays: "Whether your account pays for the requests of a bucket that asks for it."
         case .mountpoint: "The directory to mount at when hydrant mount NAME names none."
         case .readOnly: "As --read-only of hydrant mount."
         case .cacheLimit: "As --cache-limit of hydrant mount."

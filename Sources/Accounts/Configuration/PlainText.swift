@@ -13,6 +13,13 @@ extension HTTPLocation.Origin {
 extension AccountSettings {
     /// The warning before a password or token goes over a network unencrypted; nil: none is needed.
     package var plainTextWarning: String? {
+        if StoreURL.isS3(url) {
+            guard let origin = s3.endpoint.flatMap({ HTTPLocation($0) })?.origin, origin.isReadByOthers else {
+                return nil
+            }
+            return
+                "\(origin): http:// is not encrypted: others on the network can read the documents; use https://"
+        }
         guard user != nil || usesToken || passwordCommand != nil,
             let origin = try? AccountURL.parse(url).location.origin,
             origin.isReadByOthers

@@ -59,11 +59,14 @@ package struct StoredCredential: CredentialSource {
     private let places: CredentialPlaces
     package init(_ places: CredentialPlaces) { self.places = places }
 
-    package func credential() async throws -> Credential? {
+    package func credential() async throws -> Credential? { try await secret().map { places.credential($0) } }
+
+    /// Nil: there is none.
+    package func secret() async throws -> Secret? {
         // On a thread of its own: the call may wait for a person.
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {
-                continuation.resume(with: Result { try places.find().map { places.credential($0.secret) } })
+                continuation.resume(with: Result { try places.find()?.secret })
             }
             thread.name = "credential"
             thread.start()

@@ -6,6 +6,10 @@ package struct DaemonAccount: Sendable, Codable {
     package var usesToken = false
     package var passwordCommand: [String]?
     package var certificateAuthority: String?
+    /// Nobody signs in.
+    package var isAnonymous = false
+    /// What only this kind of store has, as its registration in `Stores` reads it.
+    package var options: [String: String] = [:]
 
     package init(_ name: String) { self.name = name }
 }

@@ -1,4 +1,4 @@
-package import FileProvider
+import FileProvider
 import HTTPTransport
 
 /// The profiles of the AWS command line: `~/.aws/credentials` and `~/.aws/config`.
@@ -32,16 +32,16 @@ package struct AWSProfiles: Sendable {
     package var names: [String] { profiles.keys.sorted() }
 
     /// How a profile comes to its credentials.
-    package enum Way: Sendable, Equatable {
+    enum Way: Sendable, Equatable {
         case keys(S3Credentials)
         /// A program that prints them.
         case process(String)
         /// A role, with the credentials of another profile.
-        case role(String, session: String?, externalID: String?, source: String)
+        case role(SecurityTokenService.Role)
     }
 
     /// - Throws: for a profile that is not there, or has no credentials, for people.
-    package func way(of name: String) throws(FileProviderError) -> Way {
+    func way(of name: String) throws(FileProviderError) -> Way {
         guard let profile = profiles[name] else {
             let known = names.isEmpty ? "there are none" : "there are: " + names.joined(separator: ", ")
             throw FileProviderError(.notAuthenticated, "~/.aws has no profile “\(name)” (\(known))")
@@ -52,19 +52,33 @@ package struct AWSProfiles: Sendable {
                     .notAuthenticated,
                     "the profile “\(name)” has a role and no source_profile; add one in ~/.aws/config")
             }
+            guard profile["mfa_serial"] == nil else {
+                throw FileProviderError(
+                    .notAuthenticated,
+                    "the profile “\(name)” asks for a code (mfa_serial), and nobody is there to type it; use a "
+                        + "credential_process")
+            }
             return .role(
-                role, session: profile["role_session_name"], externalID: profile["external_id"], source: source)
+                SecurityTokenService.Role(
+                    name: role, session: profile["role_session_name"], externalID: profile["external_id"],
+                    source: source))
         }
-        if let key = profile["aws_access_key_id"], let secret = profile["aws_secret_access_key"] {
-            let token = profile["aws_session_token"].map { Secret($0) }
-            return .keys(S3Credentials(accessKey: key, secretKey: Secret(secret), sessionToken: token))
-        }
+        if let keys = keys(of: name) { return .keys(keys) }
         if let command = profile["credential_process"] { return .process(command) }
         if let source = profile["source_profile"], source != name { return try way(of: source, chain: [name]) }
         throw FileProviderError(
             .notAuthenticated,
             "the profile “\(name)” has no access key, no credential_process and no role; run aws configure --profile "
                 + name)
+    }
+
+    /// The key in the profile itself.
+    func keys(of name: String) -> S3Credentials? {
+        guard let profile = profiles[name], let key = profile["aws_access_key_id"],
+            let secret = profile["aws_secret_access_key"]
+        else { return nil }
+        let token = profile["aws_session_token"].map { Secret($0) }
+        return S3Credentials(accessKey: key, secretKey: Secret(secret), sessionToken: token)
     }
 
     private func way(of name: String, chain: [String]) throws(FileProviderError) -> Way {

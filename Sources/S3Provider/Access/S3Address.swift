@@ -1,11 +1,13 @@
 import Foundation
 package import HTTPTransport
 
-/// A bucket, and the part of its keys that is mounted: `s3://BUCKET/PREFIX`.
+/// A bucket, and the part of its keys that is mounted: `s3://BUCKET/PREFIX`, with `?endpoint=URL` of a server that is
+/// not Amazon's.
 package struct S3Address: Hashable, Sendable {
     package let bucket: String
     /// Empty, or with a slash at its end.
     package let prefix: String
+    package let endpoint: String?
 
     /// Why a text is no address, for people.
     package struct Problem: Error, CustomStringConvertible {
@@ -17,7 +19,13 @@ package struct S3Address: Hashable, Sendable {
         guard let mark = url.range(of: "://"), url[..<mark.lowerBound].lowercased() == "s3" else {
             throw Problem(description: "“\(url)”: is not the URL of a bucket; write s3://BUCKET/PREFIX")
         }
-        let rest = url[mark.upperBound...]
+        var rest = url[mark.upperBound...]
+        if let query = rest.range(of: Self.endpointMark, options: .backwards) {
+            endpoint = String(rest[query.upperBound...])
+            rest = rest[..<query.lowerBound]
+        } else {
+            endpoint = nil
+        }
         let bucket = rest.prefix { $0 != "/" }
         let isName = { (byte: UInt8) -> Bool in
             switch byte {
@@ -45,7 +53,13 @@ package struct S3Address: Hashable, Sendable {
         self.prefix = prefix
     }
 
-    package var url: String { "s3://\(bucket)/\(prefix)" }
+    private static let endpointMark = "?endpoint="
+
+    /// The address of a bucket on a server, which tells it from the bucket with the same name elsewhere.
+    package static func url(_ url: String, endpoint: String?) -> String {
+        guard let endpoint, !url.contains(endpointMark) else { return url }
+        return url + endpointMark + endpoint
+    }
 }
 
 /// The server of a bucket, and how requests name the bucket.

@@ -26,6 +26,8 @@ package protocol S3CredentialSource: Sendable {
     func credentials() async throws -> S3Credentials?
     /// The user may have signed in again. Must not block.
     func mayHaveChanged()
+    /// Nobody asks any more.
+    func end() async
 }
 
 /// Credentials that never change, or none.
@@ -38,4 +40,5 @@ package struct FixedS3Credentials: S3CredentialSource {
 extension S3CredentialSource {
     /// For credentials that are looked up each time.
     package func mayHaveChanged() {}
+    package func end() async {}
 }

@@ -9,12 +9,15 @@ import Surroundings
 struct SignatureV4 {
     let credentials: S3Credentials
     let region: String
+    /// `s3`, or `sts`.
+    let service: String
     /// `20130524T000000Z`.
     let date: String
     private let key: SymmetricKey
 
     /// - Parameter seconds: since 1970-01-01 00:00:00 UTC; a server refuses a clock that is 15 minutes wrong.
-    init(_ credentials: S3Credentials, region: String, seconds: Int64) {
+    init(_ credentials: S3Credentials, region: String, service: String = "s3", seconds: Int64) {
+        self.service = service
         self.credentials = credentials
         self.region = region
         date = Self.date(seconds)
@@ -22,7 +25,7 @@ struct SignatureV4 {
             SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
         }
         let first = SymmetricKey(data: Data("AWS4\(credentials.secretKey.revealed)".utf8))
-        key = [String(date.prefix(8)), region, "s3", "aws4_request"].reduce(first, code)
+        key = [String(date.prefix(8)), region, service, "aws4_request"].reduce(first, code)
     }
 
     static let emptyPayload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -55,7 +58,7 @@ struct SignatureV4 {
         return (value, signature)
     }
 
-    private var scope: String { "\(date.prefix(8))/\(region)/s3/aws4_request" }
+    private var scope: String { "\(date.prefix(8))/\(region)/\(service)/aws4_request" }
 
     private func sign(_ algorithm: String, _ lines: [String]) -> String {
         let text = ([algorithm, date, scope] + lines).joined(separator: "\n")

@@ -12,12 +12,14 @@ struct S3Metadata: Hashable, Sendable {
     var modified: FileTime?
     /// `x-amz-meta-mode`: type and permission bits.
     var mode: UInt32?
-    /// `x-amz-meta-xattr`.
-    var attributes: [String: [UInt8]] = [:]
+    /// `x-amz-meta-xattr`; nil: there was no room for them, and they stay on the machine that has them
+    /// (`x-amz-meta-hydrant-xattr: elsewhere`).
+    private(set) var attributes: [String: [UInt8]]? = [:]
     /// What other programs have put there, by name without `x-amz-meta-`; kept by every change of ours.
     var others: [String: String] = [:]
 
     private static let prefix = "x-amz-meta-"
+    private static let elsewhere = "hydrant-xattr"
     private static let symbolicLink: UInt32 = 0o120000
     private static let document: UInt32 = 0o100000
     private static let kind: UInt32 = 0o170000
@@ -36,11 +38,18 @@ struct S3Metadata: Hashable, Sendable {
         } else if isSymbolicLink {
             mode = Self.symbolicLink | 0o777
         }
-        self.attributes = attributes ?? [:]
+        keep(attributes ?? [:])
+    }
+
+    /// From now on the document has these attributes, if there is room for them.
+    mutating func keep(_ attributes: [String: [UInt8]]) {
+        self.attributes = attributes
+        if size > Self.most { self.attributes = nil }
     }
 
     /// From the head of an answer.
     init(_ reply: HTTPReply) {
+        var areElsewhere = false
         for (name, value) in reply.headers {
             let name = name.lowercased()
             guard name.hasPrefix(Self.prefix) else { continue }
@@ -49,26 +58,32 @@ struct S3Metadata: Hashable, Sendable {
             case "mtime": modified = Self.date(value)
             case "mode": mode = Self.mode(value)
             case "xattr": attributes = Self.attributes(value)
+            case Self.elsewhere: areElsewhere = value == "elsewhere"
             default: others[key] = value
             }
         }
+        if areElsewhere { attributes = nil }
     }
 
-    /// For a request. Attributes for which there is no room are left out, the largest first.
+    /// For a request.
     var headers: [(name: String, value: String)] {
+        values.sorted { $0.key < $1.key }.map { (name: Self.prefix + $0.key, value: $0.value) }
+    }
+
+    private var values: [String: String] {
         var values = others
         if let modified { values["mtime"] = Self.text(modified) }
         if let mode { values["mode"] = String(mode) }
-        var kept = attributes
-        while true {
-            values["xattr"] = kept.isEmpty ? nil : Self.text(kept)
-            let size = values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
-            guard size > Self.most, let largest = kept.max(by: { ($0.value.count, $0.key) < ($1.value.count, $1.key) })
-            else { break }
-            kept[largest.key] = nil
+        switch attributes {
+        case nil: values[Self.elsewhere] = "elsewhere"
+        case [:]?: break
+        case let attributes?: values["xattr"] = Self.text(attributes)
         }
-        return values.sorted { $0.key < $1.key }.map { (name: Self.prefix + $0.key, value: $0.value) }
+        return values
     }
+
+    /// In bytes, as a server counts it.
+    private var size: Int { values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
 
     // MARK: Forms
 

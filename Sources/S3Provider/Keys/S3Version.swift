@@ -17,8 +17,9 @@ struct S3Version: Hashable {
 
     static func metadata(_ object: S3Object, _ metadata: S3Metadata) -> MetadataVersion {
         var more = "-"
-        if !metadata.attributes.isEmpty || metadata.isSymbolicLink {
-            let text = S3Metadata.text(metadata.attributes) + (metadata.isSymbolicLink ? "l" : "")
+        if metadata.attributes != [:] || metadata.isSymbolicLink {
+            let attributes = metadata.attributes.map { S3Metadata.text($0) } ?? "elsewhere"
+            let text = attributes + (metadata.isSymbolicLink ? "l" : "")
             more = String(SHA256.hash(data: Array(text.utf8)).hexadecimal.prefix(16))
         }
         let mode = metadata.mode.map { String($0, radix: 8) } ?? "-"

@@ -1,4 +1,4 @@
-import FileProvider
+package import FileProvider
 import Foundation
 import HTTPTransport
 import Logging
@@ -14,22 +14,43 @@ struct S3Traits: Sendable, Hashable {
     var quotesTags = true
     /// DELETE with `If-Match`.
     var keepsDeletion = false
-    /// CopyObject with `x-amz-copy-source-if-match`.
-    var keepsSource = false
+    /// The header of CopyObject with the entity tag that the source must have: `x-amz-copy-source-if-match`, or, in Ceph
+    /// RGW, `x-amz-copy-if-match`; nil: the server keeps none.
+    var sourceHeader: String?
     /// CopyObject with `If-None-Match: *` for its target.
     var keepsCopyTarget = false
 
+    /// Otherwise the server takes a backslash in a key for a slash (SeaweedFS).
+    var keepsBackslash = true
+
+    /// A folder without objects stays, and HEAD finds it (SeaweedFS).
+    var hasFolders = false
+
     /// Nothing is overwritten unseen.
     var isSafe: Bool { keepsAbsent && keepsMatch }
+    var keepsSource: Bool { sourceHeader != nil }
+    static let sourceHeaders = ["x-amz-copy-source-if-match", "x-amz-copy-if-match"]
 }
 
-/// Finds out a bucket's traits, once, before the first change: with an object of its own (`.hydrant-try-…`), for a
-/// moment.
+/// What a bucket does with objects that are sent in parts.
+struct S3PartTraits: Sendable, Hashable {
+    /// CompleteMultipartUpload with `If-None-Match: *`.
+    var keepsAbsent = false
+    /// CompleteMultipartUpload with `If-Match`.
+    var keepsMatch = false
+    /// CopyObject gives the copy the source's entity tag.
+    var copyKeepsTag = false
+}
+
+/// Finds out a bucket's traits, once, before the first change that needs them: with objects of its own
+/// (`.hydrant-try-…`), for a moment.
 final class S3Abilities: Sendable {
     private let client: S3Client
     private let logger: Logger
-    private typealias Look = Task<Result<S3Traits, FileProviderError>, Never>
-    private let task = Mutex<Look?>(nil)
+    private typealias Look<Value: Sendable> = Task<Result<Value, FileProviderError>, Never>
+    private let task = Mutex<Look<S3Traits>?>(nil)
+    private let found = Mutex<S3Traits?>(nil)
+    private let partsTask = Mutex<Look<S3PartTraits>?>(nil)
 
     init(client: S3Client, logger: Logger) {
         self.client = client
@@ -38,22 +59,42 @@ final class S3Abilities: Sendable {
 
     /// The traits; those who ask at the same time share one look.
     func traits() async throws(FileProviderError) -> S3Traits {
-        let running = task.withLock { task -> Look in
+        try await shared(task) { () async throws(FileProviderError) -> S3Traits in try await self.probe() }
+    }
+
+    /// The traits, if they are known already.
+    var known: S3Traits? { found.withLock { $0 } }
+
+    /// As ``traits()``, for objects that are sent in parts.
+    func parts() async throws(FileProviderError) -> S3PartTraits {
+        let traits = try await traits()
+        return try await shared(partsTask) { () async throws(FileProviderError) -> S3PartTraits in
+            try await self.probeParts(traits)
+        }
+    }
+
+    private func shared<Value: Sendable>(
+        _ place: borrowing Mutex<Look<Value>?>,
+        _ probe: @escaping @Sendable () async throws(FileProviderError) -> Value
+    ) async throws(FileProviderError) -> Value {
+        let running = place.withLock { task -> Look<Value> in
             if let task { return task }
-            let new = Look { [self] () async -> Result<S3Traits, FileProviderError> in
-                do throws(FileProviderError) { return .success(try await probe()) } catch { return .failure(error) }
-            }
+            let new = Look<Value> { () async -> Result<Value, FileProviderError> in await attempt(probe) }
             task = new
             return new
         }
         let result = await running.value
-        if case .failure = result { task.withLock { if $0 == running { $0 = nil } } }
+        if case .failure = result { place.withLock { if $0 == running { $0 = nil } } }
         return try result.get()
     }
 
-    private func probe() async throws(FileProviderError) -> S3Traits {
+    private func newKey() -> String {
         let number = String(UInt64.random(in: 0 ... .max), radix: 36)
-        let key = client.address.prefix + S3Key.Reserved.start + "try-" + number
+        return client.address.prefix + S3Key.Reserved.start + "try-" + number
+    }
+
+    private func probe() async throws(FileProviderError) -> S3Traits {
+        let key = newKey()
         var traits = S3Traits()
         let first = try await put(key, "1", .absent)
         guard let tag = first.tag else {
@@ -78,16 +119,9 @@ final class S3Abilities: Sendable {
                 traits.quotesTags = false
             }
         }
-        present = try await client.head(key)?.object.entityTag ?? present
-        if case .refused(let refusal) = try await client.copy(key, tag: wrong, to: key + "-copy", condition: .none) {
-            traits.keepsSource = refusal.isMismatch
-        }
-        if case .success = try await client.copy(key, tag: present, to: key + "-copy", condition: .none) {
-            if case .refused(let refusal) = try await client.copy(
-                key, tag: present, to: key + "-copy", condition: .absent)
-            {
-                traits.keepsCopyTarget = refusal.isMismatch
-            }
+        if var head = try await client.head(key) {
+            present = head.object.entityTag
+            try await probeCopy(&head, wrong, &traits)
         }
         if case .refused(let refusal) = try await client.delete(key, condition: .tag(wrong)) {
             if refusal.isMismatch, case .success = try await client.delete(key, condition: .tag(present)) {
@@ -95,10 +129,108 @@ final class S3Abilities: Sendable {
             }
         }
         _ = try await client.delete(key)
-        _ = try await client.delete(key + "-copy")
+        traits.keepsBackslash = try await keepsBackslash(key)
+        traits.hasFolders = try await hasFolders(key)
+        found.withLock { [traits] in $0 = traits }
         logger.info("the bucket's conditions", metadata: ["bucket": "\(client.address.bucket)", "kept": "\(traits)"])
         return traits
     }
+
+    private func probeCopy(
+        _ head: inout S3Head, _ wrong: String, _ traits: inout S3Traits
+    ) async throws(FileProviderError) {
+        let copy = head.object.key + "-copy"
+        let present = head.object.entityTag
+        head.object.entityTag = wrong
+        for name in S3Traits.sourceHeaders where traits.sourceHeader == nil {
+            let outcome = try await client.copy(head, to: copy, condition: .none, sourceHeader: name)
+            if case .refused(let refusal) = outcome, refusal.isMismatch { traits.sourceHeader = name }
+        }
+        head.object.entityTag = present
+        // (A server that refuses every entity tag keeps no condition.)
+        if let name = traits.sourceHeader,
+            case .refused = try await client.copy(head, to: copy, condition: .none, sourceHeader: name)
+        {
+            traits.sourceHeader = nil
+        }
+        let name = traits.sourceHeader
+        if case .success = try await client.copy(head, to: copy, condition: .none, sourceHeader: name),
+            case .refused(let refusal) = try await client.copy(head, to: copy, condition: .absent, sourceHeader: name)
+        {
+            traits.keepsCopyTarget = refusal.isMismatch
+        }
+        _ = try await client.delete(copy)
+    }
+
+    private func hasFolders(_ key: String) async throws(FileProviderError) -> Bool {
+        guard try await put(key + "/1", "1", .none).tag != nil else { return false }
+        _ = try await client.delete(key + "/1")
+        guard try await client.head(key + "/") != nil else { return false }
+        _ = try await client.delete(key + "/")
+        return true
+    }
+
+    private func keepsBackslash(_ key: String) async throws(FileProviderError) -> Bool {
+        let key = key + "\\x"
+        guard try await put(key, "1", .none).tag != nil else { return false }
+        let found = try await client.list(key, isFlat: true, limit: 1).objects.contains { $0.key == key }
+        _ = try await client.delete(key)
+        // (The folder that such a server has made of it.)
+        if !found { _ = try await client.delete(key.replacing("\\x", with: "/")) }
+        return found
+    }
+
+    // MARK: Parts
+
+    private func probeParts(_ traits: S3Traits) async throws(FileProviderError) -> S3PartTraits {
+        let key = newKey()
+        var parts = S3PartTraits()
+        let wrong = "00000000000000000000000000000000"
+        guard case .success = try await complete(key, .none, traits), let head = try await client.head(key) else {
+            return parts
+        }
+        if traits.keepsMatch {
+            if case .refused(let refusal) = try await complete(key, .tag(wrong), traits), refusal.isMismatch,
+                let now = try await client.head(key),
+                case .success = try await complete(key, .tag(now.object.entityTag), traits)
+            {
+                parts.keepsMatch = true
+            }
+        }
+        if case .refused(let refusal) = try await complete(key, .absent, traits) {
+            parts.keepsAbsent = refusal.isMismatch
+        }
+        let copy = try await client.copy(
+            head, to: key + "-copy", condition: .none, sourceHeader: nil)
+        if case .success = copy, let made = try await client.head(key + "-copy") {
+            parts.copyKeepsTag = made.object.entityTag == head.object.entityTag
+        }
+        _ = try await client.delete(key)
+        _ = try await client.delete(key + "-copy")
+        logger.info("the bucket's conditions for parts", metadata: ["kept": "\(parts)"])
+        return parts
+    }
+
+    /// Makes an object of one part of one byte.
+    private func complete(
+        _ key: String, _ condition: S3Condition, _ traits: S3Traits
+    ) async throws(FileProviderError) -> S3Client.Outcome<String?> {
+        let id: String
+        switch try await client.beginUpload(key, S3Metadata(), .own) {
+        case .success(let value): id = value
+        case .refused(let refusal): return .refused(refusal)
+        }
+        let outcome = try await client.putPart(key, id, 1, .bytes([1]), S3Digests([1]))
+        guard case .success(let tag?) = outcome else {
+            await client.abortAnyway(id, key)
+            return outcome
+        }
+        let end = try await client.completeUpload(key, id, [tag], condition, quotesTags: traits.quotesTags)
+        if case .refused = end { await client.abortAnyway(id, key) }
+        return end
+    }
+
+    // MARK: Objects
 
     private struct Try {
         var tag: String?
@@ -110,11 +242,35 @@ final class S3Abilities: Sendable {
     ) async throws(FileProviderError) -> Try {
         let bytes = Array(text.utf8)
         let outcome = try await client.put(
-            key, .bytes(bytes), sha256: S3Digests(bytes).sha256, metadata: S3Metadata(), condition: condition,
-            quotesTags: quotesTags)
+            key, .bytes(bytes), sha256: S3Digests(bytes).sha256, .own, condition: condition, quotesTags: quotesTags)
         switch outcome {
         case .success(let tag): return Try(tag: tag ?? "")
         case .refused(let refusal): return Try(refusal: refusal)
         }
+    }
+}
+
+extension S3Provider {
+    /// What the bucket does against overwriting, found out by trying; for people.
+    package func describeConditions() async throws(FileProviderError) -> [String] {
+        if isReadOnly { return ["everybody may read this bucket; it is mounted read-only"] }
+        let traits = try await abilities.traits()
+        var notes: [String] = []
+        if traits.isSafe {
+            notes.append("the bucket refuses to overwrite what others have changed (If-Match, If-None-Match)")
+        } else {
+            let lacks = [
+                traits.keepsAbsent ? nil : "If-None-Match", traits.keepsMatch ? nil : "If-Match",
+            ].compactMap { $0 }
+            notes.append(
+                "the bucket does not know \(lacks.joined(separator: " and ")): Hydrant looks at a document before and "
+                    + "after it sends a change; a change by another machine between the two looks can be lost")
+        }
+        if !traits.keepsDeletion {
+            notes.append(
+                "the bucket deletes without a condition: a change by another machine in the same moment can be lost")
+        }
+        if !traits.keepsBackslash { notes.append("names with a backslash stay on this machine") }
+        return notes
     }
 }

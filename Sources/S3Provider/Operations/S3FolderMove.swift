@@ -78,8 +78,8 @@ struct S3FolderMove {
             var copied = 0
             try await each(intent.source) { object throws(FileProviderError) in
                 try await copy(object)
-            } after: { count in
-                copied += count
+            } after: { objects in
+                copied += objects.count
                 provider.logger.info(
                     "a folder is being moved",
                     metadata: ["from": "\(intent.source)", "to": "\(intent.target)", "copied": "\(copied)"])
@@ -93,26 +93,41 @@ struct S3FolderMove {
         } else {
             try await remove(atTarget)
         }
+        let source = provider.key(intent.source)
+        var folders: Set<[UInt8]> = [Array(source.utf8)]
         for _ in 0..<Self.passes {
             var rest = 0
             try await each(intent.source) { object throws(FileProviderError) in
                 try await copy(object)
-                try await delete(object)
-            } after: {
-                rest += $0
+                if !Self.isMarker(object) { try await delete(object) }
+            } after: { objects in
+                rest += objects.count { !Self.isMarker($0) }
+                for object in objects { folders.formUnion(Self.folders(of: object.key, from: source)) }
             }
             if rest == 0 { break }
+        }
+        // The deepest first: a server with folders of its own deletes none that has something in it.
+        for folder in folders.sorted(by: { $0.count > $1.count }) {
+            try await remove(String(decoding: folder, as: UTF8.self))
         }
         try await remove(atSource)
         try await provider.keepFolder(S3Key.folder(of: intent.source))
     }
 
+    /// The keys of the folders between the source and an object. (As bytes: for Swift's strings, a composed letter equals
+    /// a decomposed one.)
+    private static func folders(of key: String, from source: String) -> [[UInt8]] {
+        let bytes = Array(key.utf8)
+        let slash = UInt8(ascii: "/")
+        return bytes.indices.filter { $0 >= source.utf8.count && bytes[$0] == slash }.map { Array(bytes[...$0]) }
+    }
+
     /// Passes on all objects below a folder, several at a time.
     ///
-    /// - Parameter after: is told how many were in the part of the listing that is done.
+    /// - Parameter after: gets the objects of each part of the listing that is done.
     private func each(
         _ folder: String, _ body: @escaping @Sendable (S3Object) async throws(FileProviderError) -> Void,
-        after: (Int) -> Void
+        after: ([S3Object]) -> Void
     ) async throws(FileProviderError) {
         var token: String?
         repeat {
@@ -133,7 +148,7 @@ struct S3FolderMove {
                 return failure
             }
             if let failure { throw failure }
-            after(listing.objects.count)
+            after(listing.objects)
             token = listing.next
         } while token != nil
     }
@@ -155,13 +170,18 @@ struct S3FolderMove {
         {
             return
         }
-        try await provider.copyObject(object, to: target)
+        guard let head = try await client.head(object.key), head.object.entityTag == object.entityTag else {
+            throw FileProviderError(.busy, "\(client.describe(object.key)): changed while it was moved")
+        }
+        let copy = S3Copy(provider: provider, head: head, target: target, condition: .none, traits: traits)
+        guard case .done = try await copy.run() else {
+            throw FileProviderError(.busy, "\(client.describe(object.key)): changed while it was moved")
+        }
     }
 
     private static func isMarker(_ object: S3Object) -> Bool { object.size == 0 && S3Key.isFolder(object.key) }
 
     private func delete(_ object: S3Object) async throws(FileProviderError) {
-        if Self.isMarker(object) { return try await remove(object.key) }
         if !traits.keepsDeletion {
             // Somebody may have changed it: the next pass moves that.
             guard let now = try await client.head(object.key), now.object.entityTag == object.entityTag else { return }
@@ -175,7 +195,7 @@ struct S3FolderMove {
     private func put(_ intent: S3Intent, at key: String) async throws(FileProviderError) {
         let bytes = Array((try? JSONEncoder().encode(intent)) ?? Data())
         let outcome = try await client.put(
-            key, .bytes(bytes), sha256: S3Digests(bytes).sha256, metadata: S3Metadata(), condition: .none)
+            key, .bytes(bytes), sha256: S3Digests(bytes).sha256, S3ObjectHeaders.own, condition: .none)
         if case .refused(let refusal) = outcome { throw client.failure(refusal, key) }
     }
 
@@ -218,16 +238,5 @@ extension S3Provider {
             if let intent { hidden.insert(ItemIdentifier(intent.hidden)) }
         }
         return hidden
-    }
-
-    /// Copies an object to a key, in one request: servers take at most 5 GiB. The copy of an object that was sent in
-    /// parts has another entity tag.
-    ///
-    /// - Throws: ``FileProviderError/Code/busy`` when the object has changed.
-    func copyObject(_ object: S3Object, to target: String) async throws(FileProviderError) {
-        let outcome = try await client.copy(object.key, tag: object.entityTag, to: target, condition: .none)
-        guard case .refused(let refusal) = outcome else { return }
-        guard [404, 409, 412].contains(refusal.status) else { throw client.failure(refusal, object.key) }
-        throw FileProviderError(.busy, "\(client.describe(object.key)): changed while it was moved")
     }
 }

@@ -45,26 +45,39 @@ struct S3MultipartUpload {
         let parts: [Part]
         do throws(FileProviderError) { parts = try result.get() } catch {
             // An upload of contents that changed is of no use; others go on later.
-            if error.code != .serverUnreachable, error.code != .cannotSynchronize { await abort(id) }
+            if error.code != .serverUnreachable, error.code != .cannotSynchronize { await client.abortAnyway(id, key) }
             throw error
         }
         let tag = Insecure.MD5.hash(data: parts.flatMap(\.md5)).hexadecimal + "-\(parts.count)"
-        let list = parts.map { part -> String in
-            "<Part><PartNumber>\(part.number)</PartNumber><ETag>&quot;\(part.tag)&quot;</ETag></Part>"
+        let keeps = try await upload.provider.abilities.parts()
+        let isChecked =
+            switch upload.condition {
+            case .none: true
+            case .absent: keeps.keepsAbsent
+            case .tag: keeps.keepsMatch
+            }
+        if !isChecked, upload.isChecked, let other = try await upload.lookBefore() {
+            await client.abortAnyway(id, key)
+            return other
         }
-        let body = "<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>"
-        let headers =
-            upload.isChecked ? S3Client.headers(upload.condition, quotesTags: upload.traits.quotesTags) : []
-        let request = S3Client.Request(
-            method: "POST", key: key, query: [("uploadId", id)],
-            headers: headers + [(name: "Content-Type", value: "application/xml")], body: .bytes(Array(body.utf8)))
-        let outcome = try await client.exchange(request) { reply -> String? in
-            // A completion that takes its time answers 200 at once, and says in the body what became of it.
-            let answer = try await S3Client.result(reply, client.describe(key))
-            return answer["CompleteMultipartUploadResult/ETag"].map { S3ListingReader.unquoted($0) }
+        let outcome = try await client.completeUpload(
+            key, id, parts.map(\.tag), isChecked ? upload.condition : .none, quotesTags: upload.traits.quotesTags)
+        if case .refused(let refusal) = outcome, refusal.isMismatch { await client.abortAnyway(id, key) }
+        let end = try await upload.settle(outcome, tag: tag, sha256: nil)
+        guard !known.isEmpty, case .done(let head) = end else { return end }
+        return try await withMetadata(head)
+    }
+
+    /// An upload that went on has the metadata of its beginning.
+    private func withMetadata(_ head: S3Head) async throws(FileProviderError) -> S3Upload.Outcome {
+        if head.metadata == upload.metadata { return .done(head) }
+        let copy = S3Copy(
+            provider: upload.provider, head: head, target: key, metadata: upload.metadata, condition: .none,
+            traits: upload.traits)
+        switch try await copy.run() {
+        case .done(let new): return .done(new)
+        case .refused: return .other(try await client.head(key))
         }
-        if case .refused(let refusal) = outcome, refusal.isMismatch { await abort(id) }
-        return try await upload.settle(outcome, tag: tag)
     }
 
     // MARK: Parts
@@ -106,14 +119,8 @@ struct S3MultipartUpload {
         part.md5 = digests.md5
         part.tag = digests.md5.hexadecimal
         if known == part.tag { return part }
-        let request = S3Client.Request(
-            method: "PUT", key: key, query: [("partNumber", "\(part.number)"), ("uploadId", id)],
-            headers: [("Content-MD5", S3Client.base64(digests.md5))],
-            body: .content(upload.contents, part.range, sha256: digests.sha256), isTransfer: true)
-        let outcome = try await client.exchange(request) { reply -> String? in
-            _ = try? await reply.prefix(64 << 10)
-            return reply.field("ETag").map { S3ListingReader.unquoted($0) }
-        }
+        let outcome = try await client.putPart(
+            key, id, part.number, .content(upload.contents, part.range, sha256: digests.sha256), digests)
         switch outcome {
         case .success(let tag):
             part.tag = tag ?? part.tag
@@ -135,30 +142,89 @@ struct S3MultipartUpload {
             else { continue }
             return (id, sent)
         }
-        let request = S3Client.Request(
-            method: "POST", key: key, query: [("uploads", nil)],
-            headers: upload.metadata.headers + [(name: "Content-Type", value: "application/octet-stream")])
-        let outcome = try await client.exchange(request) { reply -> String? in
-            let answer = try? S3Answer(try await reply.prefix(64 << 10))
-            return answer?["InitiateMultipartUploadResult/UploadId"]
-        }
-        switch outcome {
-        case .success(let id?): return (id, [:])
-        case .success(nil):
-            throw FileProviderError(
-                .cannotSynchronize, "\(client.describe(key)): the server began no upload in parts")
+        switch try await client.beginUpload(key, upload.metadata, upload.headers) {
+        case .success(let id): return (id, [:])
         case .refused(let refusal): throw client.failure(refusal, key)
         }
-    }
-
-    private func abort(_ id: String) async {
-        // (Also when this task is cancelled.)
-        let task = Task<Void, Never> { _ = try? await client.abort(id, key) }
-        await task.value
     }
 }
 
 extension S3Client {
+    /// CreateMultipartUpload.
+    ///
+    /// - Returns: the upload's id.
+    func beginUpload(
+        _ key: String, _ metadata: S3Metadata, _ object: S3ObjectHeaders
+    ) async throws(FileProviderError) -> Outcome<String> {
+        let request = Request(
+            method: "POST", key: key, query: [("uploads", nil)], headers: metadata.headers + object.headers)
+        return try await exchange(request) { reply -> String in
+            let answer = try? S3Answer(try await reply.prefix(64 << 10))
+            guard let id = answer?["InitiateMultipartUploadResult/UploadId"], !id.isEmpty else {
+                throw FileProviderError(.cannotSynchronize, "\(describe(key)): the server began no upload in parts")
+            }
+            return id
+        }
+    }
+
+    /// UploadPart.
+    ///
+    /// - Returns: the part's entity tag.
+    func putPart(
+        _ key: String, _ id: String, _ number: Int, _ body: Request.Body, _ digests: S3Digests
+    ) async throws(FileProviderError) -> Outcome<String?> {
+        let request = Request(
+            method: "PUT", key: key, query: [("partNumber", "\(number)"), ("uploadId", id)],
+            headers: [("Content-MD5", Self.base64(digests.md5))], body: body, isTransfer: true)
+        return try await exchange(request) { reply -> String? in
+            _ = try? await reply.prefix(64 << 10)
+            return reply.field("ETag").map { S3ListingReader.unquoted($0) }
+        }
+    }
+
+    /// CompleteMultipartUpload.
+    ///
+    /// - Parameter tags: the parts' entity tags, in order.
+    /// - Returns: the object's entity tag.
+    func completeUpload(
+        _ key: String, _ id: String, _ tags: [String], _ condition: S3Condition, quotesTags: Bool
+    ) async throws(FileProviderError) -> Outcome<String?> {
+        let list = tags.enumerated().map { index, tag -> String in
+            // (An entity tag is the server's text.)
+            let plain = tag.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            return "<Part><PartNumber>\(index + 1)</PartNumber><ETag>&quot;\(plain)&quot;</ETag></Part>"
+        }
+        let body = "<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>"
+        let request = Request(
+            method: "POST", key: key, query: [("uploadId", id)],
+            headers: Self.headers(condition, quotesTags: quotesTags) + [
+                (name: "Content-Type", value: "application/xml")
+            ], body: .bytes(Array(body.utf8)))
+        return try await exchange(request) { reply -> String? in
+            // A completion that takes its time answers 200 at once, and says in the body what became of it.
+            let answer = try await Self.result(reply, describe(key))
+            return answer["CompleteMultipartUploadResult/ETag"].map { S3ListingReader.unquoted($0) }
+        }
+    }
+
+    /// The size of an object's first part; nil: the server does not say.
+    func firstPart(of key: String, tag: String) async throws(FileProviderError) -> Int64? {
+        let request = Request(
+            method: "HEAD", key: key, query: [("partNumber", "1")], headers: [("If-Match", "\"\(tag)\"")],
+            retries: .always)
+        let outcome = try await exchange(request) { reply -> Int64? in
+            reply.field("x-amz-mp-parts-count") == nil ? nil : reply.contentLength
+        }
+        if case .success(let size) = outcome { return size }
+        return nil
+    }
+
+    /// Also when this task is cancelled, and whatever the server answers.
+    func abortAnyway(_ id: String, _ key: String) async {
+        let task = Task<Void, Never> { _ = try? await abort(id, key) }
+        await task.value
+    }
+
     /// Uploads in parts of exactly this key that have not been completed.
     func openUploads(of key: String) async throws(FileProviderError) -> [String] {
         let request = Request(method: "GET", query: [("uploads", nil), ("prefix", key)], retries: .always)

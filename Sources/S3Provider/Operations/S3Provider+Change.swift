@@ -10,11 +10,12 @@ extension S3Provider {
             in: template.parentIdentifier, template.filename, isFolder: template.kind.isFolder, prefix: address.prefix)
         try await checkPlace(path)
         let traits = try await abilities.traits()
+        try check(template.filename, traits)
         if template.kind.isFolder { return try await makeFolder(path, traits) }
-        var source: any ContentSource = contents ?? BytesSource([])
+        var source: any ContentSource = contents ?? MemorySource([])
         var isLink = false
         if case .symbolicLink(let target) = template.kind {
-            source = BytesSource(target)
+            source = MemorySource(target)
             isLink = true
         }
         let upload = S3Upload(
@@ -22,7 +23,7 @@ extension S3Provider {
             metadata: S3Metadata(
                 modified: template.contentModificationDate, permissions: template.posixPermissions,
                 attributes: template.extendedAttributes, isSymbolicLink: isLink),
-            condition: .absent, traits: traits)
+            headers: S3ObjectHeaders(newDocument: template.filename), condition: .absent, traits: traits)
         switch try await upload.run() {
         case .done(let head): return try await item(asking: path, head)
         case .other(let head?): throw collision(try await item(asking: path, head))
@@ -44,7 +45,7 @@ extension S3Provider {
         }
         let upload = S3Upload(
             provider: self, path: path, contents: contents, metadata: before.metadata.changed(to: metadata),
-            condition: .tag(before.object.entityTag), traits: traits)
+            headers: before.headers, condition: .tag(before.object.entityTag), traits: traits)
         switch try await upload.run() {
         case .done(let head): return item(path, head)
         case .other(let head?): throw mismatch(try await item(asking: path, head))
@@ -59,6 +60,13 @@ extension S3Provider {
                 "s3://\(address.bucket): is mounted without a sign-in, and takes no changes; sign in with "
                     + "hydrant login")
         }
+    }
+
+    /// Throws for a name that this server would change.
+    func check(_ name: Filename, _ traits: S3Traits) throws(FileProviderError) {
+        guard !traits.keepsBackslash, name.bytes.contains(UInt8(ascii: "\\")) else { return }
+        throw FileProviderError(
+            .invalidName, "“\(name)”: this server takes a backslash for a slash; rename it without one")
     }
 
     /// The folder must be there, and no item of the other kind may have the name: a bucket would take both.
@@ -86,7 +94,7 @@ extension S3Provider {
     func makeFolder(_ path: String, _ traits: S3Traits) async throws(FileProviderError) -> Item {
         if try await isFolder(path) { throw collision(folderItem(path)) }
         let outcome = try await client.put(
-            key(path), .bytes([]), sha256: S3Digests([]).sha256, metadata: S3Metadata(),
+            key(path), .bytes([]), sha256: S3Digests([]).sha256, S3ObjectHeaders.folder,
             condition: traits.keepsAbsent ? .absent : .none)
         if case .refused(let refusal) = outcome {
             guard refusal.isMismatch else { throw client.failure(refusal, key(path)) }
@@ -100,7 +108,7 @@ extension S3Provider {
         if path.isEmpty { return }
         if try await isFolder(path) { return }
         let outcome = try await client.put(
-            key(path), .bytes([]), sha256: S3Digests([]).sha256, metadata: S3Metadata(), condition: .none)
+            key(path), .bytes([]), sha256: S3Digests([]).sha256, S3ObjectHeaders.folder, condition: .none)
         if case .refused(let refusal) = outcome { throw client.failure(refusal, key(path)) }
     }
 
@@ -126,15 +134,29 @@ extension S3Provider {
         try await keepFolder(S3Key.folder(of: path))
     }
 
+    /// Objects that an interrupted operation of ours has left in it (`.hydrant-…`) do not keep it: no listing shows them.
     private func deleteFolder(_ path: String) async throws(FileProviderError) {
-        let listing = try await client.list(key(path), isFlat: true, limit: 2)
-        guard !listing.objects.isEmpty else { throw gone(path) }
-        guard listing.objects.allSatisfy({ $0.key == key(path) }) else {
-            throw FileProviderError(
-                .directoryNotEmpty, "\(client.describe(key(path))): is not empty", item: folderItem(path))
+        let start = key(path)
+        let listing = try await client.list(start, isFlat: true, limit: 100)
+        if listing.objects.isEmpty, try await !isFolder(path) { throw gone(path) }
+        let isOurs = { (object: S3Object) -> Bool in
+            let rest = object.key.utf8.dropFirst(start.utf8.count)
+            return rest.starts(with: S3Key.Reserved.start.utf8) && !rest.contains(UInt8(ascii: "/"))
         }
-        let outcome = try await client.delete(key(path))
-        if case .refused(let refusal) = outcome { throw client.failure(refusal, key(path)) }
+        guard listing.next == nil, listing.unreadable.isEmpty,
+            listing.objects.allSatisfy({ $0.key == start || isOurs($0) })
+        else {
+            throw FileProviderError(
+                .directoryNotEmpty, "\(client.describe(start)): is not empty", item: folderItem(path))
+        }
+        // (The folder's own marker last: until then it is there.)
+        for object in listing.objects where object.key != start {
+            if case .refused(let refusal) = try await client.delete(object.key) {
+                throw client.failure(refusal, object.key)
+            }
+        }
+        let outcome = try await client.delete(start)
+        if case .refused(let refusal) = outcome { throw client.failure(refusal, start) }
         try await keepFolder(S3Key.folder(of: path))
     }
 }
@@ -147,13 +169,13 @@ extension S3Metadata {
         if let permissions = change.posixPermissions {
             metadata.mode = (mode ?? 0o100000) & ~0o7777 | UInt32(permissions & 0o1777)
         }
-        if let attributes = change.extendedAttributes { metadata.attributes = attributes }
+        if let attributes = change.extendedAttributes { metadata.keep(attributes) }
         return metadata
     }
 }
 
 /// Bytes in memory, to be sent.
-struct BytesSource: ContentSource {
+struct MemorySource: ContentSource {
     let bytes: [UInt8]
     init(_ bytes: [UInt8]) { self.bytes = bytes }
     var size: Int64 { Int64(bytes.count) }

@@ -12,6 +12,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         let target = try S3Key.path(in: folder, filename, isFolder: isFolder, prefix: address.prefix)
         let isSame = S3Key.identifier(target) == identifier
         let traits = try await abilities.traits()
+        try check(filename, traits)
         if isFolder {
             if isSame { return try await providePlaceholder(for: identifier) }
             // (By bytes: for Swift's strings, a composed letter equals a decomposed one.)
@@ -29,8 +30,14 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         }
         guard let head = try await client.head(key(path)) else { throw gone(path) }
         if isSame { return try await item(asking: path, head) }
-        try await checkTarget(target)
-        let copy = try await copy(head, path, to: target, traits)
+        let copy: S3Head
+        if let other = try await client.head(key(target)), Self.isCopy(other, of: head) {
+            // An earlier attempt at this move has made it.
+            copy = other
+        } else {
+            try await checkTarget(target)
+            copy = try await self.copy(head, path, to: target, traits)
+        }
         let outcome = try await client.delete(
             key(path), condition: traits.keepsDeletion ? .tag(head.object.entityTag) : .none)
         if case .refused(let refusal) = outcome {
@@ -55,16 +62,14 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         guard S3Version.content(head.object.entityTag) == version else {
             throw mismatch(try await item(asking: path, head))
         }
-        guard head.object.size <= Self.longestCopy else {
-            throw FileProviderError(
-                .unsupported, "\(client.describe(key(path))): is too large for a copy in one request")
-        }
+        let traits = try await abilities.traits()
+        try check(template.filename, traits)
         try await checkTarget(target)
         var metadata = head.metadata
         metadata.modified = template.contentModificationDate
         if let permissions = template.posixPermissions { metadata.mode = 0o100000 | UInt32(permissions & 0o1777) }
-        metadata.attributes = template.extendedAttributes ?? [:]
-        let copy = try await copy(head, path, to: target, try await abilities.traits(), metadata)
+        metadata.keep(template.extendedAttributes ?? [:])
+        let copy = try await copy(head, path, to: target, traits, metadata)
         return try await item(asking: target, copy)
     }
 
@@ -83,18 +88,17 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         }
         let changed = head.metadata.changed(to: metadata)
         if changed == head.metadata { return try await item(asking: path, head) }
-        let outcome = try await client.copy(
-            key(path), tag: head.object.entityTag, to: key(path), metadata: changed, condition: .none)
-        if case .refused(let refusal) = outcome {
-            guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
-            throw try await mismatchOrGone(path)
-        }
-        guard let now = try await client.head(key(path)) else { throw gone(path) }
+        let copy = S3Copy(
+            provider: self, head: head, target: key(path), metadata: changed, condition: .tag(head.object.entityTag),
+            traits: try await abilities.traits())
+        guard case .done(let now) = try await copy.run() else { throw try await mismatchOrGone(path) }
         return try await item(asking: path, now)
     }
 
-    /// In bytes: CopyObject takes no more.
-    static let longestCopy: Int64 = 5 << 30
+    private static func isCopy(_ copy: S3Head, of head: S3Head) -> Bool {
+        copy.object.entityTag == head.object.entityTag && copy.object.size == head.object.size
+            && copy.metadata == head.metadata
+    }
 
     private func checkTarget(_ target: String) async throws(FileProviderError) {
         let folder = S3Key.folder(of: target)
@@ -107,17 +111,15 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
     private func copy(
         _ head: S3Head, _ path: String, to target: String, _ traits: S3Traits, _ metadata: S3Metadata? = nil
     ) async throws(FileProviderError) -> S3Head {
-        let outcome = try await client.copy(
-            key(path), tag: head.object.entityTag, to: key(target), metadata: metadata,
-            condition: traits.keepsCopyTarget ? .absent : .none)
-        if case .refused(let refusal) = outcome {
-            guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
+        let copy = S3Copy(
+            provider: self, head: head, target: key(target), metadata: metadata,
+            condition: traits.keepsCopyTarget ? .absent : .none, traits: traits)
+        guard case .done(let made) = try await copy.run() else {
             if traits.keepsCopyTarget, let other = try await client.head(key(target)) {
                 throw collision(try await item(asking: target, other))
             }
             throw try await mismatchOrGone(path)
         }
-        guard let copy = try await client.head(key(target)) else { throw gone(target) }
-        return copy
+        return made
     }
 }

@@ -12,6 +12,7 @@ struct S3Upload {
     let path: String
     let contents: any ContentSource
     let metadata: S3Metadata
+    let headers: S3ObjectHeaders
     let condition: S3Condition
     let traits: S3Traits
 
@@ -34,9 +35,9 @@ struct S3Upload {
         let digests = try await S3Digests(contents, whole)
         let outcome = try await client.put(
             key, contents.size == 0 ? .bytes([]) : .content(contents, whole, sha256: digests.sha256),
-            sha256: digests.sha256, metadata: metadata, condition: isChecked ? condition : .none,
+            sha256: digests.sha256, metadata: metadata, headers, condition: isChecked ? condition : .none,
             quotesTags: traits.quotesTags)
-        return try await settle(outcome, tag: digests.md5.hexadecimal)
+        return try await settle(outcome, tag: digests.md5.hexadecimal, sha256: digests.sha256)
     }
 
     /// Whether the bucket itself checks the condition.
@@ -49,7 +50,7 @@ struct S3Upload {
     }
 
     /// - Returns: nil: the condition holds.
-    private func lookBefore() async throws(FileProviderError) -> Outcome? {
+    func lookBefore() async throws(FileProviderError) -> Outcome? {
         let head = try await client.head(key)
         switch condition {
         case .none: return nil
@@ -58,22 +59,34 @@ struct S3Upload {
         }
     }
 
-    /// - Parameter tag: the entity tag that these contents have where it is their MD5.
-    func settle(_ outcome: S3Client.Outcome<String?>, tag: String) async throws(FileProviderError) -> Outcome {
+    /// - Parameters:
+    ///   - tag: the entity tag that these contents have where it is made from their MD5.
+    ///   - sha256: of the contents, where they were sent whole.
+    func settle(
+        _ outcome: S3Client.Outcome<String?>, tag: String, sha256: [UInt8]?
+    ) async throws(FileProviderError) -> Outcome {
         switch outcome {
         case .success(let made):
             // What is there now: its date is not in the answer; and somebody else may have been quicker.
             let now = try await client.head(key)
-            if let now, now.object.entityTag == (made ?? tag) { return .done(now) }
-            return .other(now)
+            guard let now, now.object.entityTag == (made ?? tag) else { return .other(now) }
+            return .done(now)
         case .refused(let refusal):
             guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key) }
             // It may be what an earlier attempt sent, whose answer was lost.
             let head = try await client.head(key)
-            if let head, head.object.entityTag == tag, head.object.size == contents.size, head.metadata == metadata {
-                return .done(head)
+            if let head, isSent(head, tag, sha256) { return .done(head) }
+            if head == nil, refusal.status == 404, case .absent = condition {
+                throw FileProviderError(
+                    .invalidName, "\(client.describe(key)): the server takes no such name; rename it")
             }
             return .other(head)
         }
+    }
+
+    private func isSent(_ head: S3Head, _ tag: String, _ sha256: [UInt8]?) -> Bool {
+        guard head.object.size == contents.size, head.metadata.modified == metadata.modified else { return false }
+        if let sha256, case .sha256(sha256)? = head.checksum { return true }
+        return head.object.entityTag == tag
     }
 }

@@ -9,6 +9,9 @@ import Surroundings
 struct S3Head: Sendable {
     var object: S3Object
     var metadata: S3Metadata
+    var headers: S3ObjectHeaders
+    /// Of the whole contents, where the server keeps one and was asked for it.
+    var checksum: S3Checksum?
     /// When the server answered, in seconds since 1970; nil: not said.
     var answered: Int64?
 }
@@ -26,7 +29,8 @@ enum S3Condition: Sendable {
 extension S3Client {
     /// HEAD: nil: no such object.
     func head(_ key: String) async throws(FileProviderError) -> S3Head? {
-        let request = Request(method: "HEAD", key: key, retries: .always)
+        let request = Request(
+            method: "HEAD", key: key, headers: [("x-amz-checksum-mode", "ENABLED")], retries: .always)
         let outcome = try await exchange(request) { reply -> S3Head in try Self.head(key, reply, self) }
         switch outcome {
         case .success(let head): return head
@@ -48,19 +52,19 @@ extension S3Client {
             object: S3Object(
                 key: key, size: size, entityTag: S3ListingReader.unquoted(tag),
                 modified: FileTime(seconds: date), storageClass: reply.field("x-amz-storage-class")),
-            metadata: S3Metadata(reply), answered: reply.field("Date").flatMap(HTTPDate.parse))
+            metadata: S3Metadata(reply), headers: S3ObjectHeaders(reply), checksum: S3Checksum(reply),
+            answered: reply.field("Date").flatMap(HTTPDate.parse))
     }
 
     /// PUT of a whole object.
     ///
     /// - Returns: the object's entity tag, without quotes.
     func put(
-        _ key: String, _ body: Request.Body, sha256: [UInt8], metadata: S3Metadata, condition: S3Condition,
-        quotesTags: Bool = true
+        _ key: String, _ body: Request.Body, sha256: [UInt8], metadata: S3Metadata = S3Metadata(),
+        _ object: S3ObjectHeaders, condition: S3Condition, quotesTags: Bool = true
     ) async throws(FileProviderError) -> Outcome<String?> {
-        var headers = metadata.headers + Self.headers(condition, quotesTags: quotesTags)
+        var headers = metadata.headers + object.headers + Self.headers(condition, quotesTags: quotesTags)
         headers.append(("x-amz-checksum-sha256", Self.base64(sha256)))
-        headers.append(("Content-Type", "application/octet-stream"))
         let request = Request(method: "PUT", key: key, headers: headers, body: body, isTransfer: true)
         return try await exchange(request) { reply -> String? in
             _ = try? await reply.prefix(64 << 10)
@@ -77,23 +81,44 @@ extension S3Client {
     /// CopyObject.
     ///
     /// - Parameters:
-    ///   - tag: the source's entity tag that must be there.
     ///   - metadata: replaces the source's; nil: the copy has the source's.
+    ///   - sourceHeader: the header with the source's entity tag that must be there; nil: the server knows none.
     /// - Returns: the copy's entity tag.
     func copy(
-        _ source: String, tag: String, to key: String, metadata: S3Metadata? = nil, condition: S3Condition
+        _ source: S3Head, to key: String, metadata: S3Metadata? = nil, condition: S3Condition, sourceHeader: String?
     ) async throws(FileProviderError) -> Outcome<String?> {
-        var headers = Self.headers(condition)
-        headers.append(("x-amz-copy-source", copySource(source)))
-        headers.append(("x-amz-copy-source-if-match", "\"\(tag)\""))
+        var headers = Self.headers(condition) + copyHeaders(source, sourceHeader)
         if let metadata {
             headers.append(("x-amz-metadata-directive", "REPLACE"))
-            headers += metadata.headers
+            headers += metadata.headers + source.headers.headers
+        } else if let storage = source.headers.values["x-amz-storage-class"] {
+            // (A copy is in the bucket's usual class otherwise.)
+            headers.append(("x-amz-storage-class", storage))
         }
-        let request = Request(method: "PUT", key: key, headers: headers)
-        return try await exchange(request) { reply -> String? in
+        return try await copy(Request(method: "PUT", key: key, headers: headers))
+    }
+
+    /// UploadPartCopy.
+    func copyPart(
+        _ source: S3Head, _ range: Range<Int64>, to key: String, _ id: String, _ number: Int, sourceHeader: String?
+    ) async throws(FileProviderError) -> Outcome<String?> {
+        var headers = copyHeaders(source, sourceHeader)
+        headers.append(("x-amz-copy-source-range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)"))
+        return try await copy(
+            Request(
+                method: "PUT", key: key, query: [("partNumber", "\(number)"), ("uploadId", id)], headers: headers))
+    }
+
+    private func copyHeaders(_ source: S3Head, _ name: String?) -> [(name: String, value: String)] {
+        var headers = [(name: "x-amz-copy-source", value: copySource(source.object.key))]
+        if let name { headers.append((name, "\"\(source.object.entityTag)\"")) }
+        return headers
+    }
+
+    private func copy(_ request: Request) async throws(FileProviderError) -> Outcome<String?> {
+        try await exchange(request) { reply -> String? in
             // A copy that takes its time answers 200 at once, and says in the body what became of it.
-            let answer = try await Self.result(reply, describe(key))
+            let answer = try await Self.result(reply, describe(request))
             return (answer["CopyObjectResult/ETag"] ?? answer["CopyPartResult/ETag"]).map {
                 S3ListingReader.unquoted($0)
             }
