@@ -93,7 +93,8 @@ let package = Package(
         .target(
             name: "S3Provider",
             dependencies: [
-                "ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream", .crypto, .logging,
+                "ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream", .crypto,
+                .logging,
                 .nioCore, .nioHTTP1,
             ]),
 
@@ -258,7 +259,8 @@ let package = Package(
         .testTarget(
             name: "S3ProviderTests",
             dependencies: [
-                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "MountHarness", "S3Harness",
+                "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "MountHarness",
+                "S3Harness",
                 "S3Provider", "SyncEngine", "Trees", "Volume", "WebDAVHarness", "XMLStream", .logging,
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "HTTPTransport"]),

@@ -206,22 +206,30 @@ package actor S3CredentialChain: S3CredentialSource {
 
     static func credentials(fromProcess bytes: [UInt8], _ profile: String) throws(FileProviderError) -> S3Credentials {
         struct Answer: Decodable {
-            var Version: Int
-            var AccessKeyId: String
-            var SecretAccessKey: String
-            var SessionToken: String?
-            var Expiration: String?
+            var version: Int
+            var accessKey: String
+            var secretKey: String
+            var sessionToken: String?
+            var expiration: String?
+
+            enum CodingKeys: String, CodingKey {
+                case version = "Version"
+                case accessKey = "AccessKeyId"
+                case secretKey = "SecretAccessKey"
+                case sessionToken = "SessionToken"
+                case expiration = "Expiration"
+            }
         }
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(bytes)), answer.Version == 1 else {
+        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(bytes)), answer.version == 1 else {
             throw FileProviderError(
                 .notAuthenticated,
                 "the credential_process of the profile “\(profile)” printed no credentials of version 1; run it by hand"
             )
         }
         return S3Credentials(
-            accessKey: answer.AccessKeyId, secretKey: Secret(answer.SecretAccessKey),
-            sessionToken: answer.SessionToken.map { Secret($0) },
-            expiration: answer.Expiration.flatMap { HTTPDate.parse($0) }.map { FileTime(seconds: $0) })
+            accessKey: answer.accessKey, secretKey: Secret(answer.secretKey),
+            sessionToken: answer.sessionToken.map { Secret($0) },
+            expiration: answer.expiration.flatMap { HTTPDate.parse($0) }.map { FileTime(seconds: $0) })
     }
 
     /// As the AWS command line splits it: at spaces, but for those in double quotes.
