@@ -88,6 +88,8 @@ package enum AccountTrial {
         return (try? await askBucket(settings, "", nil)) != nil
     }
 
+    private static let silent = Logger(label: "hydrant") { _ in SwiftLogNoOpLogHandler() }
+
     private static func report(
         _ ask: () async throws(FileProviderError) -> [String]
     ) async throws(DaemonError) -> Report {
@@ -102,7 +104,7 @@ package enum AccountTrial {
         _ settings: AccountSettings, _ name: String, _ credentials: FixedS3Credentials?
     ) async throws(FileProviderError) -> [String] {
         let provider: S3Provider
-        do { provider = try S3Store(settings, name: name).provider(credentials) } catch {
+        do { provider = try S3Store(settings, name: name).provider(credentials, logger: silent) } catch {
             throw error as? FileProviderError ?? FileProviderError(.notAuthenticated, "\(error)")
         }
         let result: Result<[String], FileProviderError>
@@ -120,8 +122,8 @@ package enum AccountTrial {
             throw FileProviderError(.invalidName, error.description)
         }
         let provider = try WebDAVProvider(
-            root: location, settings: WebDAVSettings(settings), credentials: FixedCredential(credential),
-            logger: Logger(label: "hydrant") { _ in SwiftLogNoOpLogHandler() })
+            root: location, settings: WebDAVSettings(settings), credentials: FixedCredential(credential), logger: silent
+        )
         let result: Result<Void, FileProviderError>
         do throws(FileProviderError) {
             _ = try await provider.providePlaceholder(for: .rootContainer)

@@ -62,8 +62,9 @@ struct S3Store {
     }
 
     /// - Parameter credentials: instead of those of the account.
-    func provider(_ credentials: (any S3CredentialSource)? = nil) throws -> S3Provider {
-        let logger = Logger(label: "hydrant")
+    func provider(
+        _ credentials: (any S3CredentialSource)? = nil, logger: Logger = Logger(label: "hydrant")
+    ) throws -> S3Provider {
         let settings = settings
         var source = credentials
         if source == nil, account.isAnonymous { source = FixedS3Credentials(nil) }
@@ -127,7 +128,7 @@ extension S3Options {
 
 /// The location of a bucket, for the command.
 package enum BucketURL {
-    /// With the server that has the bucket.
+    /// With the server that has the bucket; the location of another store as it is.
     package static func url(_ url: String, endpoint: String?) -> String { S3Address.url(url, endpoint: endpoint) }
 
     /// - Throws: for a text that is none.

@@ -207,7 +207,8 @@ struct DomainListCommand: AsyncParsableCommand {
             let mounts = await Mounts.byDomain()
             let lines = try domains.sorted { $0.key < $1.key }.map { name, settings in
                 Line(
-                    name: name, url: settings.url, user: settings.user, credential: try place(name, settings),
+                    name: name, url: BucketURL.url(settings.url, endpoint: settings.s3.endpoint), user: settings.user,
+                    credential: try place(name, settings),
                     mountPoint: mounts[name])
             }
             if json { return print(Output.json(lines)) }
