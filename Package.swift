@@ -98,6 +98,13 @@ let package = Package(
                 .nioCore, .nioHTTP1,
             ]),
 
+        .target(
+            name: "RcloneProvider",
+            dependencies: [
+                "CLinux", "FileProvider", "HTTPTransport", "Surroundings", "Waiting", .crypto, .logging, .nioCore,
+                .nioPosix,
+            ]),
+
         .target(name: "Trees", dependencies: ["FileProvider", "Locking", "Surroundings"]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
@@ -174,8 +181,8 @@ let package = Package(
         .target(
             name: "Stores",
             dependencies: [
-                "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "S3Provider",
-                "WebDAVProvider", .logging,
+                "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "RcloneProvider",
+                "S3Provider", "Surroundings", "WebDAVProvider", .logging,
             ]),
         .executableTarget(
             name: "hydrant",
@@ -262,6 +269,13 @@ let package = Package(
                 "Daemon", "FileProvider", "FileProviderTesting", "HTTPTransport", "ItemCatalog", "MountHarness",
                 "S3Harness",
                 "S3Provider", "SyncEngine", "Trees", "Volume", "WebDAVHarness", "XMLStream", .logging,
+            ]),
+        // rclone, and servers for its remotes.
+        .testTarget(
+            name: "RcloneProviderTests",
+            dependencies: [
+                "FileProvider", "FileProviderTesting", "HTTPTransport", "MountHarness", "RcloneProvider", "S3Harness",
+                "WebDAVHarness", "hydrant", .logging,
             ]),
         .testTarget(name: "AccountsTests", dependencies: ["Accounts", "HTTPTransport"]),
         .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport"]),

@@ -41,6 +41,7 @@ OURS = {
     "XMLStream": ["CExpat"],
     "WebDAVProvider": ["FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", "XMLStream"],
     "S3Provider": ["ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream"],
+    "RcloneProvider": ["CLinux", "FileProvider", "HTTPTransport", "Surroundings", "Waiting"],
     "ControlAPI": ["CLinux", "QueryLanguage", "Surroundings"],
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
@@ -70,7 +71,8 @@ OURS = {
         "ChildProcess", "CLinux", "ControlAPI", "DocumentServices", "Pictures", "Surroundings", "Trees", "UniformTypes",
     ],
     "Stores": [
-        "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "S3Provider", "WebDAVProvider",
+        "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "RcloneProvider",
+        "S3Provider", "Surroundings", "WebDAVProvider",
     ],
     "hydrant": [
         "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
@@ -93,12 +95,13 @@ RESERVED = {
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport", "S3Provider"],
     "Crypto": [
-        "Daemon", "DirectoryProvider", "DocumentServices", "Hashing", "S3Provider", "SyncEngine", "WebDAVProvider", "hydrant",
+        "Daemon", "DirectoryProvider", "DocumentServices", "Hashing", "RcloneProvider", "S3Provider", "SyncEngine",
+        "WebDAVProvider", "hydrant",
     ],
-    "NIOCore": ["ControlAPI", "HTTPTransport", "S3Provider", "WebDAVProvider"],
+    "NIOCore": ["ControlAPI", "HTTPTransport", "RcloneProvider", "S3Provider", "WebDAVProvider"],
     "NIOPosix": [
         "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentInteraction", "DocumentPicker", "Documents",
-        "FileCoordination", "HTTPTransport", "SyncEngine",
+        "FileCoordination", "HTTPTransport", "RcloneProvider", "SyncEngine",
     ],
 }
 # Modules that no test may import, with the target of tests that is exempt: it examines what SQLite writes.

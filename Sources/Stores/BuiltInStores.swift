@@ -5,4 +5,5 @@ package let builtInStores = ProviderRegistry([
     .directory,
     .webDAV(scheme: "webdavs"), .webDAV(scheme: "webdav"),
     .s3,
+    .rclone,
 ])

@@ -109,6 +109,12 @@ int clinux_set_modified_path(int fd, int64_t seconds, int64_t nanoseconds);
 /// pipe2(2).
 int clinux_pipe(int ends[2], int flags);
 
+/// vfork(2) and execve(2): a program in a process group of its own that the kernel kills when the calling thread ends
+/// (prctl(2), PR_SET_PDEATHSIG, which posix_spawn(3) does not have). No signal is blocked or ignored in it, `output` is its
+/// standard output and standard error, and it has no other file of this process. A program that cannot be executed
+/// ends with the status 127.
+pid_t clinux_spawn_bound(const char *program, char *const words[], char *const environment[], int output);
+
 /// Returns large pieces of memory to the system when they are freed, instead of keeping ever larger ones for reuse
 /// (mallopt(3), M_MMAP_THRESHOLD, M_TRIM_THRESHOLD). The number of arenas (M_ARENA_MAX) is limited before main.
 void clinux_return_memory(void);

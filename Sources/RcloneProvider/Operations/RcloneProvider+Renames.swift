@@ -1,0 +1,107 @@
+import FileProvider
+import Foundation
+import Logging
+import Synchronization
+
+/// Renames that leave alone what has the new name, and versions that were moved aside.
+extension RcloneProvider {
+    /// - Returns: false when something has the new name, or has come under it before rclone looked.
+    /// - Throws: ``FileProviderError/Code/noSuchItem`` when the document is gone.
+    func rename(_ from: String, _ to: String) async throws(FileProviderError) -> Bool {
+        var parameters = try await self.parameters(from, to: to)
+        parameters._config = .keeping
+        try await client.call("operations/movefile", parameters, on: from, isTransfer: true)
+        if try await traits().ignoresCase, from.lowercased() == to.lowercased() { return try await isListed(to) }
+        // rclone calls it success when it has left both documents where they were.
+        return try await entry(from) == nil
+    }
+
+    /// A call that transfers or copies one document, and whether it did: what exists is left alone without an error.
+    func counted(
+        _ name: String, _ parameters: RcloneParameters, on path: String
+    ) async throws(FileProviderError) -> Bool {
+        let group = "hydrant/" + UUID().uuidString
+        var parameters = parameters
+        parameters._group = group
+        let failure: FileProviderError?
+        do throws(FileProviderError) {
+            try await client.call(name, parameters, on: path, isTransfer: true)
+            failure = nil
+        } catch { failure = error }
+        var question = RcloneParameters()
+        question.group = group
+        // (After a failure too: rclone keeps the figures otherwise.)
+        let stats = try? await client.call("core/stats", question, on: path, as: RcloneStats.self)
+        _ = try? await client.call("core/stats-delete", question, on: path)
+        if let failure { throw failure }
+        guard let stats else {
+            throw FileProviderError(.serverUnreachable, "\(client.describe(path)): rclone has ended meanwhile")
+        }
+        return (stats.transfers ?? 0) + (stats.serverSideCopies ?? 0) > 0
+    }
+
+    /// Gives a version that was moved aside its name back, if the one who moved it seems to be gone.
+    ///
+    /// - Returns: whether it has its name again.
+    func restore(_ folder: String, _ aside: String, _ original: String) async -> Bool {
+        guard orphans.isAbandoned(folder + original) else { return false }
+        guard (try? await rename(folder + aside, folder + original)) ?? false else { return false }
+        logger.warning("rclone: a document that a change had moved aside has its name back")
+        return true
+    }
+
+    /// As ``restore(_:_:_:)``, for a document that is to be changed and is not there: an attempt to change it was
+    /// cut off.
+    func restoreAll(of path: String) async throws(FileProviderError) {
+        guard try await traits().swaps else { return }
+        let folder = RclonePath.folder(of: path)
+        let name = RclonePath.name(of: path)
+        for entry in try await list(folder, isQuick: true) ?? [] {
+            guard let original = ReservedName.original(ofAside: entry.Name), original.utf8.elementsEqual(name.utf8)
+            else { continue }
+            if try await rename(folder + entry.Name, path) { return }
+        }
+    }
+}
+
+/// Names whose document may be aside for a moment.
+final class Orphans: Sendable {
+    private struct State {
+        var patience = Duration.seconds(20)
+        var busy: [String: Int] = [:]
+        var seen: [String: ContinuousClock.Instant] = [:]
+    }
+    private let state = Mutex(State())
+
+    /// How long a document must have been without its name: a swap takes some calls.
+    var patience: Duration {
+        get { state.withLock { $0.patience } }
+        set { state.withLock { $0.patience = newValue } }
+    }
+    private static let most = 1_000
+
+    func begin(_ path: String) { state.withLock { $0.busy[path, default: 0] += 1 } }
+
+    func end(_ path: String) {
+        state.withLock { state in
+            let count = (state.busy[path] ?? 0) - 1
+            state.busy[path] = count > 0 ? count : nil
+        }
+    }
+
+    /// Whether it was seen without its name a while ago, and is not being changed by this mount.
+    func isAbandoned(_ path: String) -> Bool {
+        state.withLock { state in
+            guard state.busy[path] == nil else { return false }
+            let now = ContinuousClock.now
+            guard let first = state.seen[path] else {
+                if state.seen.count >= Self.most { state.seen = [:] }
+                state.seen[path] = now
+                return false
+            }
+            guard first.duration(to: now) >= state.patience else { return false }
+            state.seen[path] = nil
+            return true
+        }
+    }
+}

@@ -1,0 +1,19 @@
+import FileProvider
+import FileProviderTesting
+import Testing
+
+@Suite("Rclone remotes keep the rules", .timeLimit(.minutes(10))) struct RcloneConformanceTests {
+    @Test(arguments: RemoteKind.allCases) func aRemoteKeepsTheRules(_ kind: RemoteKind) async throws {
+        try await withRemote(kind) { remote in
+            let provider = try remote.provider()
+            // What `memory` has is in one process.
+            let other = kind == .memory ? provider : try remote.provider()
+            if kind == .memory { try await provider.makeRoot() }
+            let result = await ConformanceSuite(provider: provider, otherClient: other).run()
+            print("\(kind): \(result)")
+            await provider.invalidate()
+            if kind != .memory { await other.invalidate() }
+            #expect(result.isPassed, "\(result)")
+        }
+    }
+}
