@@ -53,6 +53,8 @@ package final class SocketTransport: Sendable {
     ) async throws(FileProviderError) -> T {
         var request = HTTPClientRequest(url: "http+unix://\(PercentCoding.encode(socket.utf8))\(path)")
         request.method = HTTPMethod(rawValue: method)
+        // (The library would name the socket, which is no host.)
+        request.headers.add(name: "Host", value: "localhost")
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(bytes: body)) }
         let origin = HTTPLocation.Origin(isSecure: false, host: name, port: 80)

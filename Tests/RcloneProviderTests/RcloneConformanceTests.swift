@@ -1,5 +1,6 @@
 import FileProvider
 import FileProviderTesting
+import RcloneProvider
 import Testing
 
 @Suite("Rclone remotes keep the rules", .timeLimit(.minutes(10))) struct RcloneConformanceTests {

@@ -3,6 +3,7 @@ import Foundation
 import HTTPTransport
 import Logging
 import NIOCore
+import Surroundings
 import Synchronization
 import Waiting
 
@@ -197,7 +198,8 @@ final class RcloneClient: Sendable {
     static func refusal(_ bytes: Data, _ status: Int) -> RcloneRefusal {
         var refusal = try? JSONDecoder().decode(RcloneRefusal.self, from: bytes)
         refusal?.status = status
-        return refusal ?? RcloneRefusal(error: "status \(status)", status: status)
+        let text = ShownText.line(String(decoding: bytes.prefix(200), as: UTF8.self))
+        return refusal ?? RcloneRefusal(error: "status \(status): \(text)", status: status)
     }
 
     /// The connection's failure is rclone's: it has ended, and is being started again.
