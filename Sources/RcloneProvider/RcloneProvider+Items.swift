@@ -68,8 +68,23 @@ extension RcloneProvider {
         try await look(path, filesOnly: false)
     }
 
+    /// As ``entry(_:)``; a document that a swap has moved aside is waited for.
+    func settled(_ path: String) async throws(FileProviderError) -> RcloneEntry? {
+        if let entry = try await entry(path) { return entry }
+        let name = RclonePath.name(of: path)
+        guard try await traits().swaps, !ReservedName.contains(name) else { return nil }
+        let end = ContinuousClock.now + Orphans.settling
+        while ContinuousClock.now < end, try await !asides(of: path).isEmpty {
+            if let entry = try await entry(path) { return entry }
+            do { try await Task.sleep(for: .milliseconds(100)) } catch {
+                throw FileProviderError(.cancelled, "\(client.describe(path)): given up")
+            }
+        }
+        return try await entry(path)
+    }
+
     func document(_ path: String) async throws(FileProviderError) -> Item? {
-        guard let entry = try await entry(path), entry.Size >= 0 else { return nil }
+        guard let entry = try await settled(path), entry.Size >= 0 else { return nil }
         return item(path, entry, try await traits())
     }
 
@@ -122,7 +137,8 @@ extension RcloneProvider {
             items.append(item(path + entry.Name + (entry.IsDir ? "/" : ""), entry, traits))
         }
         for (aside, original, entry) in asides where !names.contains(Filename(original)) {
-            guard await restore(path, aside, original) else { continue }
+            // Until it has its name again, it is shown as it was: it is not gone.
+            _ = await restore(path, aside, original)
             names.insert(Filename(original))
             items.append(item(path + original, entry, traits))
         }
@@ -134,6 +150,9 @@ extension RcloneProvider {
         _ entry: RcloneEntry, _ name: Filename, _ folder: String, _ names: Set<Filename>
     ) -> String? {
         if let problem = name.problem { return problem }
+        if entry.Name.utf8.contains(UInt8(ascii: "\n")) {
+            return "its name has a line end, with which rclone reads nothing"
+        }
         if names.contains(name) { return "another item has the same name; rename one of them in the store" }
         if !entry.IsDir && entry.Size < 0 { return "the store does not say its size" }
         if folder.utf8.count + entry.Name.utf8.count + 1 > RclonePath.longest {

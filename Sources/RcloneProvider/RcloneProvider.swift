@@ -4,6 +4,7 @@ package import HTTPTransport
 package import Logging
 import Surroundings
 import Synchronization
+import Waiting
 
 /// A remote of rclone's, or a folder of one, through an `rclone rcd` of its own.
 ///
@@ -18,6 +19,8 @@ package final class RcloneProvider: Invalidatable {
     let spool: Spool
     /// Names that are being swapped by this mount, and when others were first seen without their document.
     let orphans = Orphans()
+    /// One change of a path at a time.
+    let turns = AsyncLocks<String>()
     private let domain = Mutex<(any FileProviderDomain)?>(nil)
     private let known = Mutex<RcloneTraits?>(nil)
     private let sender = Mutex(String(UInt64.random(in: .min ... .max), radix: 16))

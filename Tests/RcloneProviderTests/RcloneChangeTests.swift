@@ -145,7 +145,8 @@ import Testing
             // Where nobody tries again, the listing brings it back, but not while a swap may be under way.
             try FileManager.default.moveItem(atPath: path, toPath: aside)
             let listed = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
-            #expect(listed.items.isEmpty)
+            #expect(listed.items.map(\.identifier) == [changed.identifier])
+            #expect(try Self.names(remote) == [".hydrant-old-0a1b2c3d-a.txt"])
             provider.orphans.patience = .zero
             let page = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
             #expect(page.items.map(\.identifier) == [changed.identifier])

@@ -111,7 +111,7 @@ import Testing
             #expect(try await stored.enumerateItems(in: .rootContainer, startingAt: nil).items.isEmpty)
             await stored.invalidate()
 
-            let commanded = try remote.provider(["RCLONE_PASSWORD_COMMAND": "echo 'a word'"])
+            let commanded = try remote.provider(["RCLONE_PASSWORD_COMMAND": #"echo "a word""#])
             try await commanded.beginServing(ScratchDomain(of: commanded))
             #expect(try await commanded.enumerateItems(in: .rootContainer, startingAt: nil).items.isEmpty)
             await commanded.invalidate()

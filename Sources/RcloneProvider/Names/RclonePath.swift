@@ -46,6 +46,11 @@ enum RclonePath {
         guard !ReservedName.contains(text) else {
             throw FileProviderError(.invalidName, "“\(name)”: Hydrant reserves such names in a store; rename it")
         }
+        // (rclone reads nothing by a name with a line end; other control characters break a WebDAV server's listings.)
+        guard !text.utf8.contains(where: { $0 < 32 || $0 == 127 }) else {
+            throw FileProviderError(
+                .invalidName, "“\(name)”: names with control characters do not go through rclone; rename it")
+        }
         let path = path(folder) + text + (isFolder ? "/" : "")
         guard path.utf8.count <= longest else {
             throw FileProviderError(

@@ -1,5 +1,6 @@
 package import FileProvider
 import Foundation
+import Waiting
 
 extension RcloneProvider {
     package func createItem(
@@ -12,15 +13,23 @@ extension RcloneProvider {
                 .unsupported, "\(client.describe(path)): rclone keeps no symbolic links; the link stays on this machine"
             )
         }
+        return try await alone(path) { () async throws(FileProviderError) -> Item in
+            try await self.create(template, path, contents)
+        }
+    }
+
+    private func create(
+        _ template: ItemTemplate, _ path: String, _ contents: (any ContentSource)?
+    ) async throws(FileProviderError) -> Item {
+        try await checkName(path)
         try await checkFree(path)
-        if isFolder {
+        if template.kind.isFolder {
             try await makeFolder(path)
             try await confirmName(path)
             guard let entry = try await folder(path) else { return folderItem(path) }
             return item(path, entry, try await traits())
         }
-        let parcel = try await spool.parcel(
-            contents ?? EmptySource(), modified: template.contentModificationDate, hash: try await traits().hash)
+        let parcel = try await parcel(contents ?? EmptySource(), template.contentModificationDate)
         defer { spool.discard(parcel) }
         let item = try await RcloneUpload(provider: self, path: path, parcel: parcel).create()
         try await confirmName(path)
@@ -31,10 +40,17 @@ extension RcloneProvider {
         _ identifier: ItemIdentifier, contents: any ContentSource, metadata: ItemMetadata, baseVersion: ItemVersion
     ) async throws(FileProviderError) -> Item {
         let path = RclonePath.path(identifier)
-        if try await entry(path) == nil { try await restoreAll(of: path) }
+        return try await alone(path) { () async throws(FileProviderError) -> Item in
+            try await self.change(path, contents, metadata, baseVersion)
+        }
+    }
+
+    private func change(
+        _ path: String, _ contents: any ContentSource, _ metadata: ItemMetadata, _ baseVersion: ItemVersion
+    ) async throws(FileProviderError) -> Item {
+        if try await document(path) == nil { try await restoreAll(of: path) }
         _ = try await expect(path, baseVersion.content)
-        let parcel = try await spool.parcel(
-            contents, modified: metadata.contentModificationDate, hash: try await traits().hash)
+        let parcel = try await parcel(contents, metadata.contentModificationDate)
         defer { spool.discard(parcel) }
         return try await RcloneUpload(provider: self, path: path, parcel: parcel).replace(baseVersion.content)
     }
@@ -47,6 +63,21 @@ extension RcloneProvider {
         _ = try await expect(path, baseVersion.content)
         guard try await delete(path) else { throw gone(path) }
         try await keepFolder(RclonePath.folder(of: path))
+    }
+
+    /// A file to send, with the checksum by which the store will know it.
+    private func parcel(
+        _ contents: any ContentSource, _ modified: FileTime
+    ) async throws(FileProviderError) -> Spool.Parcel {
+        let hash = try await traits().hash
+        var parcel = try await spool.parcel(contents, modified: modified, hash: hash)
+        guard let hash, parcel.hash == nil else { return parcel }
+        // Of a kind that only rclone computes.
+        var parameters = RcloneParameters()
+        (parameters.fs, parameters.remote, parameters.hashType) = (parcel.folder, parcel.name, hash)
+        let answer = try? await client.call("operations/hashsumfile", parameters, on: "", as: RcloneHash.self)
+        parcel.hash = answer?.hash?.lowercased()
+        return parcel
     }
 
     // MARK: Names
@@ -67,11 +98,35 @@ extension RcloneProvider {
         guard let holder else { return }
         let other = folder + holder.Name + (holder.IsDir ? "/" : "")
         if let itself, other.utf8.elementsEqual(itself.utf8) { return }
-        if holder.IsDir { throw collision(folderItem(other)) }
+        if holder.IsDir { throw collision(try await folderAsIs(other)) }
         guard let item = try await document(other) else {
             throw FileProviderError(.filenameCollision, "\(client.describe(other)): the name is taken")
         }
         throw collision(item)
+    }
+
+    private func folderAsIs(_ path: String) async throws(FileProviderError) -> Item {
+        guard let entry = try await folder(path) else { return folderItem(path) }
+        return item(path, entry, try await traits())
+    }
+
+    /// WebDAV servers are known that give a document that is moved another name than they are told.
+    func checkName(_ path: String) async throws(FileProviderError) {
+        let traits = try await traits()
+        guard traits.moves, !traits.swaps, traits.precision == nil else { return }
+        if RclonePath.name(of: path).utf8.contains(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: ";") }) {
+            throw FileProviderError(
+                .invalidName,
+                "\(client.describe(path)): such stores do not keep names with “?” or “;” safely; rename it")
+        }
+    }
+
+    /// One change of a path at a time.
+    func alone(
+        _ path: String, _ body: () async throws(FileProviderError) -> Item
+    ) async throws(FileProviderError) -> Item {
+        try await turns.during(
+            path, orThrow: FileProviderError(.cancelled, "\(client.describe(path)): given up"), body)
     }
 
     /// A name that does not come back as it was given would be another item in the next listing: a new item with such a
@@ -141,7 +196,7 @@ extension RcloneProvider {
         let ours = entries.filter { $0.Name == ReservedName.folder || ReservedName.isDraft($0.Name) }
         guard ours.count == entries.count else {
             throw FileProviderError(
-                .directoryNotEmpty, "\(client.describe(path)): is not empty", item: folderItem(path))
+                .directoryNotEmpty, "\(client.describe(path)): is not empty", item: try await folderAsIs(path))
         }
         for entry in ours { _ = try await delete(path + entry.Name) }
         try await remove(folder: path)

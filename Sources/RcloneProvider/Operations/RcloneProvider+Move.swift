@@ -17,7 +17,14 @@ extension RcloneProvider: ServerSideCopying {
             try await keepFolder(RclonePath.folder(of: path))
             return try await providePlaceholder(for: RclonePath.identifier(target))
         }
+        return try await alone(target) { () async throws(FileProviderError) -> Item in
+            try await self.moveDocument(path, to: target)
+        }
+    }
+
+    private func moveDocument(_ path: String, to target: String) async throws(FileProviderError) -> Item {
         guard let before = try await document(path) else { throw gone(path) }
+        try await checkName(target)
         try await checkFree(target, except: path)
         if try await traits().moves {
             guard try await rename(path, target) else {
@@ -66,7 +73,16 @@ extension RcloneProvider: ServerSideCopying {
         guard try await traits().copies else {
             throw FileProviderError(.unsupported, "\(client.describe(path)): this kind of store cannot copy")
         }
+        return try await alone(target) { () async throws(FileProviderError) -> Item in
+            try await self.copyDocument(path, version, to: target)
+        }
+    }
+
+    private func copyDocument(
+        _ path: String, _ version: ContentVersion, to target: String
+    ) async throws(FileProviderError) -> Item {
         let source = try await expect(path, version)
+        try await checkName(target)
         try await checkFree(target)
         let isCopied = try await copy(path, to: target)
         guard let item = try await document(target) else { throw gone(target) }
@@ -89,6 +105,7 @@ extension RcloneProvider: ServerSideCopying {
     private func moveFolder(_ path: String, to target: String) async throws(FileProviderError) {
         let traits = try await traits()
         guard try await folder(path) != nil else { throw gone(path) }
+        try await checkName(target)
         let mark = target + ReservedName.move(from: path)
         let isUnderWay = traits.movesFolders ? false : try await entry(mark) != nil
         if !isUnderWay { try await checkFree(target, except: path) }

@@ -54,13 +54,16 @@ extension RcloneProvider {
     /// cut off.
     func restoreAll(of path: String) async throws(FileProviderError) {
         guard try await traits().swaps else { return }
+        for aside in try await asides(of: path) where try await rename(aside, path) { return }
+    }
+
+    /// The paths of versions of a document that are aside.
+    func asides(of path: String) async throws(FileProviderError) -> [String] {
         let folder = RclonePath.folder(of: path)
         let name = RclonePath.name(of: path)
-        for entry in try await list(folder, isQuick: true) ?? [] {
-            guard let original = ReservedName.original(ofAside: entry.Name), original.utf8.elementsEqual(name.utf8)
-            else { continue }
-            if try await rename(folder + entry.Name, path) { return }
-        }
+        return (try await list(folder, isQuick: true) ?? []).filter { entry in
+            ReservedName.original(ofAside: entry.Name)?.utf8.elementsEqual(name.utf8) ?? false
+        }.map { folder + $0.Name }
     }
 }
 
@@ -78,6 +81,8 @@ final class Orphans: Sendable {
         get { state.withLock { $0.patience } }
         set { state.withLock { $0.patience = newValue } }
     }
+    /// How long a look waits for a swap to end.
+    static let settling = Duration.seconds(5)
     private static let most = 1_000
 
     func begin(_ path: String) { state.withLock { $0.busy[path, default: 0] += 1 } }

@@ -20,6 +20,8 @@ struct RcloneUpload: Sendable {
 
     /// The number of times that a swap is begun anew, because another mount has undone it.
     private static let attempts = 3
+    /// In steps of what the remote tells apart: how far a document's date may be ahead because of ours.
+    private static let longestChain = 1_000
 
     // MARK: A new document
 
@@ -82,10 +84,13 @@ struct RcloneUpload: Sendable {
         from before: Item, _ traits: RcloneTraits
     ) async throws(FileProviderError) -> RcloneUpload? {
         guard let precision = traits.precision, before.size == parcel.size,
-            RcloneVersion.isDated(before.version.content),
-            traits.areSame(before.contentModificationDate, parcel.modified)
+            RcloneVersion.isDated(before.version.content)
         else { return nil }
         let date = before.contentModificationDate
+        let lead = date.wideNanoseconds - parcel.modified.wideNanoseconds
+        // (Also that of an earlier version: the document may have been given such a date before.)
+        let chain = Int128(Self.longestChain) * Int128(max(precision, 1))
+        guard traits.areSame(date, parcel.modified) || (0..<chain).contains(lead) else { return nil }
         var other = self
         other.parcel = try await provider.spool.redate(
             parcel, to: FileTime(seconds: date.seconds, nanoseconds: date.subsecond + 2 * max(precision, 1)))
@@ -105,7 +110,13 @@ struct RcloneUpload: Sendable {
             _ = try await provider.expect(path, version)
             let token = String(String(UInt64.random(in: 1 << 60 ... .max), radix: 16).prefix(8))
             let aside = folder + ReservedName.aside(of: name, token)
-            guard try await rename(path, aside) else { continue }
+            do throws(FileProviderError) {
+                guard try await rename(path, aside) else { continue }
+            } catch {
+                // Another client's swap was quicker: the next look waits for its end.
+                guard try await provider.entry(path) == nil else { throw error }
+                continue
+            }
             let isPlaced: Bool
             do throws(FileProviderError) {
                 let old = try await provider.document(aside)
@@ -178,7 +189,7 @@ struct RcloneUpload: Sendable {
     private func arrived(
         _ traits: RcloneTraits, throwing failure: (Item) -> FileProviderError
     ) async throws(FileProviderError) -> Item {
-        guard let entry = try await provider.entry(path) else {
+        guard let entry = try await provider.settled(path) else {
             throw FileProviderError(.cannotSynchronize, "\(client.describe(path)): was removed while it was sent")
         }
         let item = provider.item(path, entry, traits)

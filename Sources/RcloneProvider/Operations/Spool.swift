@@ -31,7 +31,7 @@ final class Spool: Sendable {
         let size: Int64
         var modified: FileTime
         /// Of the contents, in hexadecimal; nil: not of a kind that is computed here.
-        let hash: String?
+        var hash: String?
     }
 
     /// Writes the contents into a file with their date.

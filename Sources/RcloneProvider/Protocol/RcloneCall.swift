@@ -16,6 +16,7 @@ struct RcloneParameters: Encodable, Sendable {
     var deleteEmptySrcDirs: Bool?
     var group: String?
     var configPassword: String?
+    var hashType: String?
     /// Flags for this call alone.
     var _config: Flags?
     /// Where the figures of this call are counted.
@@ -41,9 +42,13 @@ struct RcloneParameters: Encodable, Sendable {
         var IgnoreTimes: Bool?
         /// Without a temporary name of rclone's own.
         var Inplace: Bool?
+        /// Without rclone's own comparison afterwards: when it finds other contents, it deletes them, and they may be
+        /// somebody else's. Hydrant compares by itself.
+        var IgnoreChecksum: Bool?
+        var IgnoreSize: Bool?
 
-        static let keeping = Flags(IgnoreExisting: true)
-        static let replacing = Flags(IgnoreTimes: true)
+        static let keeping = Flags(IgnoreExisting: true, IgnoreChecksum: true, IgnoreSize: true)
+        static let replacing = Flags(IgnoreTimes: true, IgnoreChecksum: true, IgnoreSize: true)
     }
 }
 
@@ -78,6 +83,7 @@ struct RcloneEntry: Decodable, Sendable {
 }
 
 struct RcloneListing: Decodable, Sendable { var list: [RcloneEntry]? }
+struct RcloneHash: Decodable, Sendable { var hash: String? }
 struct RcloneStat: Decodable, Sendable { var item: RcloneEntry? }
 struct RcloneNothing: Decodable, Sendable {}
 struct RcloneRemotes: Decodable, Sendable { var remotes: [String]? }

@@ -119,6 +119,11 @@ final class RcloneClient: Sendable {
             throw FileProviderError(.notAuthenticated, "rclone's configuration is encrypted: \(error)", cause: error)
         }
         guard let secret else {
+            if server.program.environment["RCLONE_PASSWORD_COMMAND"] != nil {
+                throw FileProviderError(
+                    .notAuthenticated,
+                    "rclone's configuration does not open with the password that RCLONE_PASSWORD_COMMAND prints")
+            }
             throw FileProviderError(
                 .notAuthenticated,
                 "rclone's configuration is encrypted; set RCLONE_PASSWORD_COMMAND to a command that prints its "
