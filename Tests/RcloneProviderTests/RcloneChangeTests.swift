@@ -87,12 +87,12 @@ import Testing
     /// the file open writes on after the move; so the test holds the swap at a draft that is slow to come.)
     @Test func aChangeWhileItIsSentStays() async throws {
         try await withRemote(.local) { remote in
-            let provider = try remote.provider(["RCLONE_BWLIMIT": "2M"])
+            let provider = try remote.provider(["RCLONE_BWLIMIT": "1M"])
             let item = try await Self.create(provider, "a.txt", "one")
             let path = remote.root + "/a.txt"
             let sending = Task {
                 try await provider.itemChanged(
-                    item.identifier, contents: BytesSource([UInt8](repeating: 7, count: 3 << 20)),
+                    item.identifier, contents: BytesSource([UInt8](repeating: 7, count: 8 << 20)),
                     metadata: Self.metadata(1_700_000_200), baseVersion: item.version)
             }
             try await eventually { try Self.names(remote).contains { $0.hasPrefix(".hydrant-new-") } }
@@ -109,22 +109,22 @@ import Testing
     /// between the last look and the end of the transfer is overwritten.
     @Test func withoutSwapsAChangeWhileItIsSentIsOverwritten() async throws {
         try await withRemote(.local) { remote in
-            let provider = try remote.provider(["RCLONE_BWLIMIT": "2M"])
+            let provider = try remote.provider(["RCLONE_BWLIMIT": "1M"])
             // Too long a name for companions.
             let name = String(repeating: "n", count: 120)
             let item = try await Self.create(provider, name, "one")
             let path = remote.root + "/" + name
             let sending = Task {
                 try await provider.itemChanged(
-                    item.identifier, contents: BytesSource([UInt8](repeating: 7, count: 3 << 20)),
+                    item.identifier, contents: BytesSource([UInt8](repeating: 7, count: 8 << 20)),
                     metadata: Self.metadata(1_700_000_200), baseVersion: item.version)
             }
             // rclone's own temporary name.
             try await eventually { try Self.names(remote).contains { $0.hasSuffix(".partial") } }
             try "theirs!".write(toFile: path, atomically: true, encoding: .utf8)
             let sent = try await sending.value
-            #expect(sent.size == 3 << 20)
-            #expect(try Data(contentsOf: URL(filePath: path)).count == 3 << 20)
+            #expect(sent.size == 8 << 20)
+            #expect(try Data(contentsOf: URL(filePath: path)).count == 8 << 20)
             await provider.invalidate()
         }
     }
