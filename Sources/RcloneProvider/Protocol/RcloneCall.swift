@@ -35,6 +35,7 @@ struct RcloneParameters: Encodable, Sendable {
     }
 
     /// Flags of rclone's commands, by the names of its `fs.ConfigInfo`.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     struct Flags: Encodable, Sendable {
         /// What exists is never replaced.
         var IgnoreExisting: Bool?
@@ -53,6 +54,7 @@ struct RcloneParameters: Encodable, Sendable {
 }
 
 /// What a remote can do (`operations/fsinfo`).
+// swift-format-ignore: AlwaysUseLowerCamelCase
 struct RcloneInformation: Decodable, Sendable {
     struct Abilities: Decodable, Sendable {
         var About: Bool?
@@ -73,6 +75,7 @@ struct RcloneInformation: Decodable, Sendable {
 }
 
 /// An item as rclone describes it (`lsjson`).
+// swift-format-ignore: AlwaysUseLowerCamelCase
 struct RcloneEntry: Decodable, Sendable {
     var Name: String
     var Size: Int64
