@@ -69,7 +69,7 @@ extension S3Provider {
     func isFolder(_ path: String) async throws(FileProviderError) -> Bool {
         if path.isEmpty { return true }
         let listing = try await client.list(key(path), isFlat: true, limit: 1)
-        if !listing.objects.isEmpty { return true }
+        if !listing.objects.isEmpty || !listing.unreadable.isEmpty || listing.next != nil { return true }
         if let known = abilities.known, !known.hasFolders { return false }
         // (SeaweedFS has folders of its own: one that became empty stays, without a marker.)
         return try await client.head(key(path)) != nil

@@ -110,7 +110,10 @@ package enum AccountTrial {
         let result: Result<[String], FileProviderError>
         do throws(FileProviderError) {
             _ = try await provider.providePlaceholder(for: .rootContainer)
-            result = .success(try await provider.describeConditions())
+            do throws(FileProviderError) { result = .success(try await provider.describeConditions()) } catch {
+                guard error.code == .permissionDenied else { throw error }
+                result = .success(["this key may not write: the documents can only be read"])
+            }
         } catch { result = .failure(error) }
         await provider.invalidate()
         return try result.get()

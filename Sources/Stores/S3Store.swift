@@ -81,7 +81,8 @@ struct S3Store {
             return try Self.credentials(secret, account.user, name)
         }
         places.profile = account.s3.profile
-        places.environment = environment
+        // A domain with an access key of its own takes no other.
+        places.environment = ownsKey ? [:] : environment
         places.region = settings.region
         places.http = settings.http
         places.advice = "sign in with hydrant login \(name)"
@@ -100,8 +101,10 @@ struct S3Store {
         return S3Credentials(accessKey: String(parts[0]), secretKey: Secret(String(parts[1])))
     }
 
+    private var ownsKey: Bool { account.user != nil && account.s3.profile == nil }
+
     /// Whether requests can be signed without `hydrant login`.
-    var hasCredentialsAround: Bool { S3CredentialChain.areAround(environment, profile: account.s3.profile) }
+    var hasCredentialsAround: Bool { !ownsKey && S3CredentialChain.areAround(environment, profile: account.s3.profile) }
 }
 
 extension S3Options {
@@ -130,6 +133,15 @@ extension S3Options {
 package enum BucketURL {
     /// With the server that has the bucket; the location of another store as it is.
     package static func url(_ url: String, endpoint: String?) -> String { S3Address.url(url, endpoint: endpoint) }
+
+    /// The server that the environment or a profile names for all buckets; nil: Amazon's. It belongs to the location: the
+    /// bucket with the same name on another server is another store.
+    package static func usualEndpoint(
+        profile: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) -> String? {
+        environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"]
+            ?? S3CredentialChain.profile(profile, environment)["endpoint_url"]
+    }
 
     /// - Throws: for a text that is none.
     package static func check(_ url: String) throws(DaemonError) {

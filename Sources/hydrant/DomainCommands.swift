@@ -106,6 +106,9 @@ struct DomainAddCommand: AsyncParsableCommand {
         guard !token else { throw AccountError("--token is for WebDAV folders") }
         if StoreURL.isS3(store) {
             try BucketURL.check(store)
+            if settings.s3.endpoint == nil, !store.contains("?endpoint=") {
+                settings.s3.endpoint = BucketURL.usualEndpoint(profile: settings.s3.profile)
+            }
             return settings
         }
         guard user == nil, certificateAuthority == nil else {

@@ -19,6 +19,11 @@ struct MountAccount {
             guard builtInStores[text[..<colon].lowercased()]?.hasAccounts == true else { return nil }
             var settings = AccountSettings()
             (settings.url, settings.user, _) = try StoreURL.parse(text)
+            var text = text
+            if StoreURL.isS3(settings.url) {
+                settings.url = BucketURL.url(settings.url, endpoint: BucketURL.usualEndpoint(profile: nil))
+                text = settings.url
+            }
             self.settings = settings
             name = try StoreLocation(text, kind: .url, workingDirectory: "/").domainName
             domain = nil

@@ -215,7 +215,7 @@ import Testing
                 _ = try await provider.createItem(template, contents: BytesSource("text \(number)"))
             }
             // As the first attempt leaves it: its mark, and some of the documents.
-            try remote.rclone(["moveto", "store:documents/from/0", "store:documents/to/0"])
+            try remote.rclone(["moveto", "\(remote.location)/from/0", "\(remote.location)/to/0"])
             try await provider.put("to/" + ReservedName.move(from: "from/"))
             let moved = try await provider.moveItem(
                 source.identifier, to: .rootContainer, as: "to", baseVersion: source.version)

@@ -26,6 +26,8 @@ enum RemoteKind: String, CaseIterable, Sendable {
 final class RcloneRemote: Sendable {
     let kind: RemoteKind
     let directory: String
+    /// Of `s3`.
+    private let bucket: String
     private let configured: String
     private let cleanUp: @Sendable () -> Void
 
@@ -41,8 +43,10 @@ final class RcloneRemote: Sendable {
     }
 
     init(
-        _ kind: RemoteKind, directory: String, configured: String, cleanUp: @escaping @Sendable () -> Void = {}
+        _ kind: RemoteKind, directory: String, configured: String, bucket: String = "",
+        cleanUp: @escaping @Sendable () -> Void = {}
     ) throws {
+        self.bucket = bucket
         self.kind = kind
         self.directory = directory
         self.configured = configured
@@ -66,7 +70,7 @@ final class RcloneRemote: Sendable {
         case .memory: "store:documents"
         case .sftp: "store:" + root
         case .webdav: "store:"
-        case .s3: "store:documents"
+        case .s3: "store:" + bucket
         case .crypt: "store:"
         }
     }
@@ -116,13 +120,17 @@ extension RcloneProvider {
 }
 
 /// Runs `body` with a store, which is removed afterwards.
-func withRemote<T>(_ kind: RemoteKind, _ body: (RcloneRemote) async throws -> T) async throws -> T {
-    func run(_ configured: String, in folder: String? = nil, _ cleanUp: @escaping @Sendable () -> Void = {})
+func withRemote<T: Sendable>(_ kind: RemoteKind, _ body: (RcloneRemote) async throws -> T) async throws -> T {
+    func run(
+        _ configured: String, in folder: String? = nil, bucket: String = "",
+        _ cleanUp: @escaping @Sendable () -> Void = {}
+    )
         async throws
         -> T
     {
         let remote = try RcloneRemote(
-            kind, directory: try folder ?? RcloneRemote.folder(), configured: configured, cleanUp: cleanUp)
+            kind, directory: try folder ?? RcloneRemote.folder(), configured: configured, bucket: bucket,
+            cleanUp: cleanUp)
         defer { remote.end() }
         return try await body(remote)
     }
@@ -171,7 +179,7 @@ func withRemote<T>(_ kind: RemoteKind, _ body: (RcloneRemote) async throws -> T)
                 secret_access_key = \(S3TestServer.secretKey)
                 region = us-east-1
 
-                """)
+                """, bucket: server.name)
         }
     }
 }

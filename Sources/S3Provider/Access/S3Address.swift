@@ -69,13 +69,25 @@ package struct S3Endpoint: Hashable, Sendable {
     package var isPathStyle: Bool
     package var region: String
 
+    /// Letters, digits, `-` and `_`: a region becomes a part of a host's name.
+    static func isName(_ region: String) -> Bool {
+        region.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+    }
+
     /// - Parameters:
     ///   - url: nil: Amazon's server of the region.
     ///   - isPathStyle: nil: as the server's kind suggests. Amazon's want the host's name, but for a bucket with a dot
     ///     in its name, which no certificate covers; others know the path in any case.
     package init(url: String?, region: String?, isPathStyle: Bool?, bucket: String) throws(S3Address.Problem) {
         let region = region ?? "us-east-1"
-        guard !region.isEmpty, region.utf8.allSatisfy({ $0 > 32 && $0 < 127 && $0 != UInt8(ascii: "/") }) else {
+        guard !region.isEmpty, Self.isName(region) else {
             throw S3Address.Problem(description: "“\(region)”: is not the name of a region")
         }
         let text = url ?? "https://s3.\(region).amazonaws.com"

@@ -26,6 +26,10 @@ package actor S3CredentialChain: S3CredentialSource {
     private let places: Places
     private let logger: Logger
     private var found: (credentials: S3Credentials, until: ContinuousClock.Instant?)?
+    /// The last ones that were found, while a renewal fails.
+    private var last: S3Credentials?
+    /// Of sign-ins.
+    private var generation = 0
     /// Those who ask at the same time share one look.
     private var look: Task<Result<S3Credentials, FileProviderError>, Never>?
     private var transport: HTTPTransport?
@@ -55,25 +59,37 @@ package actor S3CredentialChain: S3CredentialSource {
             defer { stale = false }
             return stale
         }) {
-            found = nil
+            (found, last, look) = (nil, nil, nil)
+            generation += 1
         }
         if let found, found.until.map({ $0 > .now }) ?? true { return found.credentials }
-        let running = look ?? Task { await attempt { () async throws(FileProviderError) in try await self.find() } }
+        let generation = generation
+        let running =
+            look ?? Task { await attempt { () async throws(FileProviderError) in try await self.find(generation) } }
         look = running
         let result = await running.value
-        look = nil
+        if look == running { look = nil }
+        if case .failure = result, let last, last.expiration.map({ $0 > .present }) ?? false {
+            // The old ones can still be used.
+            return last
+        }
         return try result.get()
     }
 
-    private func find() async throws(FileProviderError) -> S3Credentials {
+    private func find(_ generation: Int) async throws(FileProviderError) -> S3Credentials {
         let credentials = try await looked()
         var until: ContinuousClock.Instant?
         if let end = credentials.value.expiration {
-            until = .now + .seconds(end.seconds - FileTime.present.seconds) - Self.margin
+            let rest = Duration.seconds(max(0, end.seconds - FileTime.present.seconds))
+            until = .now + rest - min(Self.margin, rest / 2)
         } else if !credentials.isStored {
             until = .now + Self.patience
         }
-        found = (credentials.value, until)
+        // (Not what an old look has found after the user has signed in again.)
+        if generation == self.generation {
+            found = (credentials.value, until)
+            last = credentials.value
+        }
         return credentials.value
     }
 
@@ -104,9 +120,8 @@ package actor S3CredentialChain: S3CredentialSource {
 
     /// Whether there are credentials without a sign-in.
     package static func areAround(_ environment: [String: String], profile: String?) -> Bool {
-        if profile != nil || environment["AWS_PROFILE"] != nil || environment["AWS_ACCESS_KEY_ID"] != nil {
-            return true
-        }
+        if profile != nil || environment["AWS_PROFILE"] != nil { return true }
+        if environment["AWS_ACCESS_KEY_ID"] != nil, environment["AWS_SECRET_ACCESS_KEY"] != nil { return true }
         let profiles = try? Self.readProfiles(environment)
         return (try? profiles?.way(of: "default")) != nil
     }

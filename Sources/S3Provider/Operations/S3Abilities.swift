@@ -93,11 +93,29 @@ final class S3Abilities: Sendable {
         return client.address.prefix + S3Key.Reserved.start + "try-" + number
     }
 
+    /// A request whose answer was lost looks like a condition that is not kept: what seems to be lacking is tried twice.
     private func probe() async throws(FileProviderError) -> S3Traits {
+        var traits = try await probeOnce()
+        if !traits.isSafe || !traits.keepsDeletion || !traits.keepsSource {
+            let second = try await probeOnce()
+            traits.keepsAbsent = traits.keepsAbsent || second.keepsAbsent
+            if !traits.keepsMatch { (traits.keepsMatch, traits.quotesTags) = (second.keepsMatch, second.quotesTags) }
+            traits.keepsDeletion = traits.keepsDeletion || second.keepsDeletion
+            traits.sourceHeader = traits.sourceHeader ?? second.sourceHeader
+            traits.keepsCopyTarget = traits.keepsCopyTarget || second.keepsCopyTarget
+        }
+        found.withLock { [traits] in $0 = traits }
+        logger.info("the bucket's conditions", metadata: ["bucket": "\(client.address.bucket)", "kept": "\(traits)"])
+        return traits
+    }
+
+    private func probeOnce() async throws(FileProviderError) -> S3Traits {
         let key = newKey()
         var traits = S3Traits()
         let first = try await put(key, "1", .absent)
         guard let tag = first.tag else {
+            // (There is no object with such a key but ours: this was sent twice.)
+            if first.refusal.isMismatch { return traits }
             // Not even a condition that holds: perhaps it does not know the header.
             guard try await put(key, "1", .none).tag != nil else { throw client.failure(first.refusal, key) }
             _ = try await client.delete(key)
@@ -131,8 +149,6 @@ final class S3Abilities: Sendable {
         _ = try await client.delete(key)
         traits.keepsBackslash = try await keepsBackslash(key)
         traits.hasFolders = try await hasFolders(key)
-        found.withLock { [traits] in $0 = traits }
-        logger.info("the bucket's conditions", metadata: ["bucket": "\(client.address.bucket)", "kept": "\(traits)"])
         return traits
     }
 
@@ -265,6 +281,12 @@ extension S3Provider {
             notes.append(
                 "the bucket does not know \(lacks.joined(separator: " and ")): Hydrant looks at a document before and "
                     + "after it sends a change; a change by another machine between the two looks can be lost")
+        }
+        let parts = try await abilities.parts()
+        if traits.isSafe, !parts.keepsAbsent || !parts.keepsMatch {
+            notes.append(
+                "it does not for documents above 16 MiB, which are sent in parts: a change by another machine in the "
+                    + "moment in which the last part is joined can be lost")
         }
         if !traits.keepsDeletion {
             notes.append(

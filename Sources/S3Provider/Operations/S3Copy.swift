@@ -59,7 +59,7 @@ struct S3Copy {
     private func whole() async throws(FileProviderError) -> Outcome {
         // (The source's entity tag is the condition of a copy onto itself.)
         var condition = S3Condition.none
-        if case .absent = self.condition { condition = .absent }
+        if case .absent = self.condition, traits.keepsCopyTarget { condition = .absent }
         let outcome = try await client.copy(
             head, to: target, metadata: metadata, condition: condition, sourceHeader: traits.sourceHeader)
         return try await settle(outcome)
@@ -69,12 +69,28 @@ struct S3Copy {
         switch outcome {
         case .refused(let refusal):
             guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, source.key) }
+            // It may be what an earlier attempt has made, whose answer was lost.
+            if target != source.key, let made = try await client.head(target), isMade(made) { return .done(made) }
             return .refused
         case .success(let tag):
             if !traits.keepsSource, target != source.key, try await hasChanged() { return .refused }
             guard let copy = try await client.head(target) else { return .refused }
             if let tag, copy.object.entityTag != tag { return .refused }
             return .done(copy)
+        }
+    }
+
+    private func isMade(_ copy: S3Head) -> Bool {
+        copy.object.entityTag == source.entityTag && copy.object.size == source.size
+            && copy.metadata == metadata ?? head.metadata
+    }
+
+    /// For a server that does not look at the target itself.
+    private func holds() async throws(FileProviderError) -> Bool {
+        switch condition {
+        case .none: true
+        case .absent: try await client.head(target) == nil
+        case .tag(let tag): try await client.head(target)?.object.entityTag == tag
         }
     }
 
@@ -107,6 +123,10 @@ struct S3Copy {
             case .absent: keeps.keepsAbsent
             case .tag: keeps.keepsMatch
             }
+        if !isChecked, try await !holds() {
+            await client.abortAnyway(id, target)
+            return .refused
+        }
         let outcome = try await client.completeUpload(
             target, id, tags, isChecked ? condition : .none, quotesTags: traits.quotesTags)
         if case .refused = outcome { await client.abortAnyway(id, target) }

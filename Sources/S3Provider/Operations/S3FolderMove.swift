@@ -76,13 +76,22 @@ struct S3FolderMove {
             try await put(intent, at: atTarget)
             try await put(intent, at: atSource)
             var copied = 0
-            try await each(intent.source) { object throws(FileProviderError) in
-                try await copy(object)
-            } after: { objects in
-                copied += objects.count
-                provider.logger.info(
-                    "a folder is being moved",
-                    metadata: ["from": "\(intent.source)", "to": "\(intent.target)", "copied": "\(copied)"])
+            do throws(FileProviderError) {
+                try await each(intent.source) { object throws(FileProviderError) in
+                    _ = try await copy(object)
+                } after: { objects in
+                    copied += objects.count
+                    provider.logger.info(
+                        "a folder is being moved",
+                        metadata: ["from": "\(intent.source)", "to": "\(intent.target)", "copied": "\(copied)"])
+                }
+            } catch {
+                // Another attempt would fail in the same way: what is at the target shows from now on.
+                if [.invalidName, .permissionDenied, .unsupported].contains(error.code) {
+                    try? await remove(atTarget)
+                    try? await remove(atSource)
+                }
+                throw error
             }
             try await provider.keepFolder(intent.target)
             var done = intent
@@ -98,8 +107,7 @@ struct S3FolderMove {
         for _ in 0..<Self.passes {
             var rest = 0
             try await each(intent.source) { object throws(FileProviderError) in
-                try await copy(object)
-                if !Self.isMarker(object) { try await delete(object) }
+                if try await copy(object), !Self.isMarker(object) { try await delete(object) }
             } after: { objects in
                 rest += objects.count { !Self.isMarker($0) }
                 for object in objects { folders.formUnion(Self.folders(of: object.key, from: source)) }
@@ -110,8 +118,23 @@ struct S3FolderMove {
         for folder in folders.sorted(by: { $0.count > $1.count }) {
             try await remove(String(decoding: folder, as: UTF8.self))
         }
-        try await remove(atSource)
         try await provider.keepFolder(S3Key.folder(of: intent.source))
+        try await remove(atSource)
+    }
+
+    /// Removes what earlier moves of this folder to other places have left: the user has chosen another place since. What
+    /// they had copied shows there.
+    func withdrawOthers() async throws(FileProviderError) {
+        let folder = provider.key(S3Key.folder(of: intent.source))
+        let marks = try await client.list(folder + S3Key.Reserved.start + "move-").objects
+        for mark in marks {
+            guard let other = try await provider.intent(at: mark.key), other.source == intent.source,
+                !other.target.utf8.elementsEqual(intent.target.utf8)
+            else { continue }
+            let move = S3FolderMove(provider: provider, source: other.source, target: other.target, traits: traits)
+            try await remove(move.atTarget)
+            try await remove(move.atSource)
+        }
     }
 
     /// The keys of the folders between the source and an object. (As bytes: for Swift's strings, a composed letter equals
@@ -129,15 +152,17 @@ struct S3FolderMove {
         _ folder: String, _ body: @escaping @Sendable (S3Object) async throws(FileProviderError) -> Void,
         after: ([S3Object]) -> Void
     ) async throws(FileProviderError) {
+        let start = provider.key(folder)
         var token: String?
         repeat {
-            let listing = try await client.list(provider.key(folder), isFlat: true, from: token)
+            let listing = try await client.list(start, isFlat: true, from: token)
+            let objects = listing.objects.filter { $0.key.utf8.starts(with: start.utf8) }
             let failure: FileProviderError? = await withTaskGroup(of: FileProviderError?.self) { group in
                 let step = { @Sendable (object: S3Object) async -> FileProviderError? in
                     do throws(FileProviderError) { try await body(object) } catch { return error }
                     return nil
                 }
-                var rest = listing.objects[...]
+                var rest = objects[...]
                 var failure: FileProviderError?
                 for object in rest.prefix(Self.atOnce) { group.addTask { await step(object) } }
                 rest = rest.dropFirst(Self.atOnce)
@@ -148,7 +173,11 @@ struct S3FolderMove {
                 return failure
             }
             if let failure { throw failure }
-            after(listing.objects)
+            after(objects)
+            guard listing.next == nil || listing.next != token else {
+                throw FileProviderError(
+                    .cannotSynchronize, "\(client.describe(start)): the server's listing does not go on")
+            }
             token = listing.next
         } while token != nil
     }
@@ -160,23 +189,36 @@ struct S3FolderMove {
     }
 
     /// Copies an object, if the target does not have it yet.
-    private func copy(_ object: S3Object) async throws(FileProviderError) {
+    ///
+    /// - Returns: false when somebody has put another one at the target: then both stay where they are.
+    private func copy(_ object: S3Object) async throws(FileProviderError) -> Bool {
         let path = target(of: object)
         // Some servers keep the marker of a folder as a folder, which cannot be copied (SeaweedFS).
-        if Self.isMarker(object) { return try await provider.keepFolder(path) }
-        let target = provider.key(path)
-        if let there = try await client.head(target), there.object.entityTag == object.entityTag,
-            there.object.size == object.size
-        {
-            return
+        if Self.isMarker(object) {
+            try await provider.keepFolder(path)
+            return true
         }
+        let target = provider.key(path)
+        if let there = try await client.head(target) { return try await isCopy(there, of: object) }
         guard let head = try await client.head(object.key), head.object.entityTag == object.entityTag else {
             throw FileProviderError(.busy, "\(client.describe(object.key)): changed while it was moved")
         }
-        let copy = S3Copy(provider: provider, head: head, target: target, condition: .none, traits: traits)
+        let copy = S3Copy(provider: provider, head: head, target: target, condition: .absent, traits: traits)
         guard case .done = try await copy.run() else {
             throw FileProviderError(.busy, "\(client.describe(object.key)): changed while it was moved")
         }
+        return true
+    }
+
+    private func isCopy(_ copy: S3Head, of object: S3Object) async throws(FileProviderError) -> Bool {
+        guard copy.object.size == object.size else { return false }
+        if copy.object.entityTag == object.entityTag { return true }
+        // (A server may give the copy of an object in parts another entity tag.)
+        guard S3Copy.parts(of: object.entityTag) != nil, let head = try await client.head(object.key) else {
+            return false
+        }
+        return head.object.entityTag == object.entityTag && copy.metadata == head.metadata
+            && head.metadata.modified != nil
     }
 
     private static func isMarker(_ object: S3Object) -> Bool { object.size == 0 && S3Key.isFolder(object.key) }
@@ -227,7 +269,10 @@ extension S3Provider {
     func hiddenFolders(_ objects: [S3Object]) async throws(FileProviderError) -> Set<ItemIdentifier> {
         var hidden: Set<ItemIdentifier> = []
         let start = S3Key.Reserved.start + "move-"
-        for object in objects where S3Key.name(of: object.key).bytes.starts(with: start.utf8) {
+        // What nobody goes on with for a day hides nothing any more.
+        let oldest = FileTime.present.seconds - 86_400
+        for object in objects
+        where S3Key.name(of: object.key).bytes.starts(with: start.utf8) && object.modified.seconds > oldest {
             let intent: S3Intent?
             if let known = intents.known(object) {
                 intent = known.intent

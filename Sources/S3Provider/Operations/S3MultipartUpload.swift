@@ -56,7 +56,7 @@ struct S3MultipartUpload {
             case .absent: keeps.keepsAbsent
             case .tag: keeps.keepsMatch
             }
-        if !isChecked, upload.isChecked, let other = try await upload.lookBefore() {
+        if !isChecked, let other = try await upload.lookBefore() {
             await client.abortAnyway(id, key)
             return other
         }
@@ -72,7 +72,8 @@ struct S3MultipartUpload {
     private func withMetadata(_ head: S3Head) async throws(FileProviderError) -> S3Upload.Outcome {
         if head.metadata == upload.metadata { return .done(head) }
         let copy = S3Copy(
-            provider: upload.provider, head: head, target: key, metadata: upload.metadata, condition: .none,
+            provider: upload.provider, head: head, target: key, metadata: upload.metadata,
+            condition: .tag(head.object.entityTag),
             traits: upload.traits)
         switch try await copy.run() {
         case .done(let new): return .done(new)
@@ -125,7 +126,12 @@ struct S3MultipartUpload {
         case .success(let tag):
             part.tag = tag ?? part.tag
             return part
-        case .refused(let refusal): throw client.failure(refusal, key)
+        case .refused(let refusal):
+            if refusal.code == "NoSuchUpload" {
+                throw FileProviderError(
+                    .busy, "\(client.describe(key)): the upload in parts was ended by somebody else; it is sent again")
+            }
+            throw client.failure(refusal, key)
         }
     }
 
@@ -244,7 +250,9 @@ extension S3Client {
     func parts(of id: String, _ key: String) async throws(FileProviderError) -> [Int: String]? {
         var tags: [Int: String] = [:]
         var marker: String?
+        var rounds = 0
         repeat {
+            rounds += 1
             var query: [(name: String, value: String?)] = [("uploadId", id)]
             if let marker { query.append(("part-number-marker", marker)) }
             let request = Request(method: "GET", key: key, query: query, retries: .always)
@@ -261,7 +269,7 @@ extension S3Client {
             }
             let next = texts("NextPartNumberMarker").first
             marker = texts("IsTruncated").first == "true" && next != marker ? next : nil
-        } while marker != nil && tags.count < 10_000
+        } while marker != nil && tags.count < 10_000 && rounds < 100
         return tags
     }
 

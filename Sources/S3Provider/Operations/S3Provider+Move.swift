@@ -21,6 +21,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
                     .cannotSynchronize, "\(client.describe(key(path))): cannot be moved into itself")
             }
             let move = S3FolderMove(provider: self, source: path, target: target, traits: traits)
+            try await move.withdrawOthers()
             if try await !move.isUnderWay {
                 guard try await self.isFolder(path) else { throw gone(path) }
                 try await checkTarget(target)
@@ -28,24 +29,48 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
             try await move.run()
             return folderItem(target)
         }
-        guard let head = try await client.head(key(path)) else { throw gone(path) }
+        return try await moveDocument(path, to: target, baseVersion.content, isSame: isSame, traits)
+    }
+
+    private func moveDocument(
+        _ path: String, to target: String, _ version: ContentVersion, isSame: Bool, _ traits: S3Traits
+    ) async throws(FileProviderError) -> Item {
+        guard let head = try await client.head(key(path)) else {
+            // An earlier attempt may have moved it, whose answer was lost.
+            guard !isSame, let moved = try await client.head(key(target)),
+                S3Version.content(moved.object.entityTag) == version
+            else { throw gone(path) }
+            try await keepFolder(S3Key.folder(of: path))
+            return try await item(asking: target, moved)
+        }
         if isSame { return try await item(asking: path, head) }
         let copy: S3Head
+        var isOurs = false
         if let other = try await client.head(key(target)), Self.isCopy(other, of: head) {
-            // An earlier attempt at this move has made it.
+            // An earlier attempt at this move, or another machine's, has made it.
             copy = other
         } else {
             try await checkTarget(target)
             copy = try await self.copy(head, path, to: target, traits)
+            isOurs = true
+        }
+        if !traits.keepsDeletion, let now = try await client.head(key(path)),
+            now.object.entityTag != head.object.entityTag
+        {
+            if isOurs { try await withdraw(copy, traits) }
+            throw try await mismatchOrGone(path)
         }
         let outcome = try await client.delete(
             key(path), condition: traits.keepsDeletion ? .tag(head.object.entityTag) : .none)
         if case .refused(let refusal) = outcome {
-            // Somebody has changed it meanwhile: the change stays, and so does nothing of the move.
-            _ = try await client.delete(
-                key(target), condition: traits.keepsDeletion ? .tag(copy.object.entityTag) : .none)
             guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
-            throw try await mismatchOrGone(path)
+            if try await client.head(key(path)) != nil {
+                // Somebody has changed it meanwhile: the change stays, and nothing of the move.
+                if isOurs { try await withdraw(copy, traits) }
+                throw try await mismatchOrGone(path)
+            }
+            // It is gone already: this deletion's first answer was lost, or another machine has deleted it. The copy is
+            // all that there is.
         }
         try await keepFolder(S3Key.folder(of: path))
         return try await item(asking: target, copy)
@@ -95,6 +120,16 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         return try await item(asking: path, now)
     }
 
+    /// Removes a copy that this attempt has made, unless somebody has changed it.
+    private func withdraw(_ copy: S3Head, _ traits: S3Traits) async throws(FileProviderError) {
+        if !traits.keepsDeletion {
+            guard let now = try await client.head(copy.object.key), now.object.entityTag == copy.object.entityTag
+            else { return }
+        }
+        _ = try await client.delete(
+            copy.object.key, condition: traits.keepsDeletion ? .tag(copy.object.entityTag) : .none)
+    }
+
     private static func isCopy(_ copy: S3Head, of head: S3Head) -> Bool {
         copy.object.entityTag == head.object.entityTag && copy.object.size == head.object.size
             && copy.metadata == head.metadata
@@ -113,9 +148,9 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
     ) async throws(FileProviderError) -> S3Head {
         let copy = S3Copy(
             provider: self, head: head, target: key(target), metadata: metadata,
-            condition: traits.keepsCopyTarget ? .absent : .none, traits: traits)
+            condition: .absent, traits: traits)
         guard case .done(let made) = try await copy.run() else {
-            if traits.keepsCopyTarget, let other = try await client.head(key(target)) {
+            if let other = try await client.head(key(target)) {
                 throw collision(try await item(asking: target, other))
             }
             throw try await mismatchOrGone(path)

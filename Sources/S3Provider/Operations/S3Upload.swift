@@ -6,7 +6,7 @@ import Surroundings
 /// Sends one document's contents to its key, on a condition that nobody overwrites unseen.
 ///
 /// A bucket that keeps the condition checks it itself. In any other the object is looked at before and after: what
-/// somebody else puts there between the two looks is noticed, and may be overwritten.
+/// somebody else puts there between the first look and our change is overwritten unseen.
 struct S3Upload {
     let provider: S3Provider
     let path: String

@@ -91,9 +91,11 @@ extension S3Client {
         if let metadata {
             headers.append(("x-amz-metadata-directive", "REPLACE"))
             headers += metadata.headers + source.headers.headers
-        } else if let storage = source.headers.values["x-amz-storage-class"] {
-            // (A copy is in the bucket's usual class otherwise.)
-            headers.append(("x-amz-storage-class", storage))
+        } else {
+            // (A copy has the bucket's usual class and encryption otherwise.)
+            headers += source.headers.headers.filter { name, _ in
+                name == "x-amz-storage-class" || name.hasPrefix("x-amz-server-side-encryption")
+            }
         }
         return try await copy(Request(method: "PUT", key: key, headers: headers))
     }

@@ -142,7 +142,9 @@ struct S3Client: Sendable {
         let start: [[UInt8]] = endpoint.isPathStyle ? [Array(address.bucket.utf8)] : []
         let key = request.key ?? ""
         // (By bytes: for Swift's strings, a slash and an accent after it are one character.)
-        let parts = key.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }
+        // A key may have two slashes, one after the other.
+        var parts = key.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { Array($0) }
+        if parts.last?.isEmpty ?? false { parts.removeLast() }
         let query = request.query.map { parameter -> String in
             let value = PercentCoding.encode((parameter.value ?? "").utf8)
             return "\(PercentCoding.encode(parameter.name.utf8))=\(value)"
@@ -156,7 +158,7 @@ struct S3Client: Sendable {
     ///
     /// - Returns: false when that is no news.
     private func moves(to region: String, _ refusal: S3Refusal) -> Bool {
-        guard [301, 307, 400, 403].contains(refusal.status) else { return false }
+        guard [301, 307, 400, 403].contains(refusal.status), S3Endpoint.isName(region) else { return false }
         return endpoint.state.withLock { endpoint -> Bool in
             guard region != endpoint.region else { return false }
             let host = endpoint.origin.host
