@@ -212,6 +212,25 @@ struct S3DocumentTests {
         }
     }
 
+    @Test("a folder stays when its only folder is moved away")
+    func onlyFolder() async throws {
+        try await Self.onEach { _, provider in
+            func make(_ name: Filename, in folder: ItemIdentifier) async throws -> Item {
+                try await provider.createItem(
+                    ItemTemplate(
+                        parentIdentifier: folder, filename: name, kind: .folder,
+                        contentModificationDate: FileTime(seconds: 1)), contents: nil)
+            }
+            let outer = try await make("outer", in: .rootContainer)
+            let inner = try await make("inner", in: outer.identifier)
+            _ = try await provider.moveItem(
+                inner.identifier, to: .rootContainer, as: "inner", baseVersion: inner.version)
+            let names = try await provider.enumerateItems(in: .rootContainer, startingAt: nil).items.map(\.filename)
+            #expect(Set(names) == ["inner", "outer"])
+            #expect(try await provider.enumerateItems(in: outer.identifier, startingAt: nil).items == [])
+        }
+    }
+
     @Test("a damaged download is refused")
     func damaged() async throws {
         try await withS3(.moto) { server in

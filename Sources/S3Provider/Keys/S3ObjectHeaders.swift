@@ -52,9 +52,6 @@ struct S3ObjectHeaders: Hashable, Sendable {
 
     static let archives: Set<String> = ["GLACIER", "DEEP_ARCHIVE"]
 
-    /// The entity tag is no digest of the contents.
-    var isEncryptedByKey: Bool { values["x-amz-server-side-encryption"]?.hasPrefix("aws:kms") ?? false }
-
     /// For a request.
     var headers: [(name: String, value: String)] {
         values.sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }

@@ -118,8 +118,9 @@ struct S3FolderMove {
         for folder in folders.sorted(by: { $0.count > $1.count }) {
             try await remove(String(decoding: folder, as: UTF8.self))
         }
-        try await provider.keepFolder(S3Key.folder(of: intent.source))
+        // (In this order: the mark itself is an object in the folder.)
         try await remove(atSource)
+        try await provider.keepFolder(S3Key.folder(of: intent.source))
     }
 
     /// Removes what earlier moves of this folder to other places have left: the user has chosen another place since. What

@@ -54,7 +54,6 @@ struct S3Refusal: Sendable {
         self.region = region ?? answer["Error/Region"]
     }
 
-    var isAbsent: Bool { status == 404 && code != "NoSuchBucket" && code != "NoSuchUpload" }
     /// The condition of the request does not hold.
     var isMismatch: Bool { status == 412 }
 
