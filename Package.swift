@@ -105,6 +105,13 @@ let package = Package(
                 .nioPosix,
             ]),
 
+        // Providers in other languages.
+        .target(
+            name: "ProcessProvider",
+            dependencies: [
+                "CLinux", "FileProvider", "Surroundings", "Waiting", .logging, .nioCore, .nioPosix,
+            ]),
+
         .target(name: "Trees", dependencies: ["FileProvider", "Locking", "Surroundings"]),
         .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         .target(
@@ -256,6 +263,15 @@ let package = Package(
                 "MountHarness",
                 "SyncEngine", "Volume", "WebDAVHarness", "WebDAVProvider", "XMLStream",
                 .logging,
+            ]),
+        // A provider program in Swift, also a broken one.
+        .executableTarget(
+            name: "hydrant-protocol-peer", dependencies: ["FileProvider", "FileProviderTesting", "ProcessProvider"],
+            path: "Tests/ProtocolPeer"),
+        .testTarget(
+            name: "ProcessProviderTests",
+            dependencies: [
+                "FileProvider", "FileProviderTesting", "MountHarness", "ProcessProvider", "hydrant-protocol-peer", .logging,
             ]),
         // Real servers that speak S3.
         .target(

@@ -42,6 +42,7 @@ OURS = {
     "WebDAVProvider": ["FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", "XMLStream"],
     "S3Provider": ["ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream"],
     "RcloneProvider": ["CLinux", "FileProvider", "HTTPTransport", "Surroundings", "Waiting"],
+    "ProcessProvider": ["CLinux", "FileProvider", "Surroundings", "Waiting"],
     "ControlAPI": ["CLinux", "QueryLanguage", "Surroundings"],
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
@@ -98,10 +99,10 @@ RESERVED = {
         "Daemon", "DirectoryProvider", "DocumentServices", "Hashing", "RcloneProvider", "S3Provider", "SyncEngine",
         "WebDAVProvider", "hydrant",
     ],
-    "NIOCore": ["ControlAPI", "HTTPTransport", "RcloneProvider", "S3Provider", "WebDAVProvider"],
+    "NIOCore": ["ControlAPI", "HTTPTransport", "ProcessProvider", "RcloneProvider", "S3Provider", "WebDAVProvider"],
     "NIOPosix": [
         "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentInteraction", "DocumentPicker", "Documents",
-        "FileCoordination", "HTTPTransport", "RcloneProvider", "SyncEngine",
+        "FileCoordination", "HTTPTransport", "ProcessProvider", "RcloneProvider", "SyncEngine",
     ],
 }
 # Modules that no test may import, with the target of tests that is exempt: it examines what SQLite writes.

@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int clinux_status(int dirfd, const char *path, bool follow, struct clinux_status *out) {
@@ -73,6 +74,46 @@ int clinux_spawn_close_from(void *actions, int from) {
 
 int clinux_spawn_change_folder(void *actions, const char *folder) {
     return posix_spawn_file_actions_addchdir_np(actions, folder);
+}
+
+int clinux_spawn_tied(const char *program, char *const argv[], char *const envp[], int socket, int error, pid_t *child) {
+    sigset_t all, before;
+    sigfillset(&all);
+    // Until execvpe the child shares our memory: none of our handlers may run in it.
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t parent = getpid();
+    volatile int problem = 0;
+    pid_t pid = vfork();
+    if (pid == 0) {
+        struct sigaction usual = {.sa_handler = SIG_DFL};
+        for (int signal = 1; signal < NSIG; signal++) sigaction(signal, &usual, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        // (We may have ended before.)
+        if (getppid() != parent) _exit(1);
+        setpgid(0, 0);
+        // (A descriptor below 3 would be overwritten, or keep its close-on-exec flag.)
+        int in = fcntl(socket, F_DUPFD, 3), err = error < 0 ? -1 : fcntl(error, F_DUPFD, 3);
+        if (in < 0 || dup2(in, 0) < 0 || dup2(in, 1) < 0 || (error >= 0 && dup2(err, 2) < 0)) {
+            problem = errno;
+            _exit(1);
+        }
+        syscall(SYS_close_range, 3, ~0u, 0);
+        sigset_t none;
+        sigemptyset(&none);
+        sigprocmask(SIG_SETMASK, &none, NULL);
+        execvpe(program, argv, envp);
+        problem = errno;
+        _exit(127);
+    }
+    int failure = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (pid < 0) return failure;
+    if (problem != 0) {
+        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {}
+        return problem;
+    }
+    *child = pid;
+    return 0;
 }
 
 int clinux_open_folder(int dirfd, const char *path, bool follow) {

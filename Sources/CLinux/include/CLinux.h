@@ -47,6 +47,11 @@ int clinux_spawn_close_from(void *actions, int from);
 /// posix_spawn_file_actions_addchdir_np(3), likewise: the new process starts in this folder.
 int clinux_spawn_change_folder(void *actions, const char *folder);
 
+/// vfork(2) and execvpe(3) of a program that the kernel kills (SIGKILL) when the calling *thread* ends. `socket` is its
+/// standard input and output; `error`, if not negative, its standard error. It leads a process group of its own, no signal
+/// is blocked or ignored in it, and it inherits no other descriptor. Returns an errno.
+int clinux_spawn_tied(const char *program, char *const argv[], char *const envp[], int socket, int error, pid_t *child);
+
 /// O_PATH and O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC: a folder as a base for other calls, never through a link.
 int clinux_open_folder(int dirfd, const char *path, bool follow);
 

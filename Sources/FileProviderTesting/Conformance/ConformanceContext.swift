@@ -13,6 +13,8 @@ struct ConformanceContext: Sendable {
     var survey: StoreSurvey?
     var surveyProblem: String?
 
+    var abilities: ProviderAbilities { ProviderAbilities(of: provider) }
+
     /// The second client, or a skip.
     func needOtherClient() throws -> any FileProviderExtension {
         guard let otherClient else { throw RuleSkip("no second client of the store was given") }

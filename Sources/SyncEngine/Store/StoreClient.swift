@@ -22,18 +22,7 @@ package final class StoreClient: Sendable {
     private let losses = Callback<Void>()
     private let topmost: TopmostFolder
 
-    // The provider's optional protocols.
-    private let changes: (any ChangeEnumerating)?
-    private let signals: (any ChangeSignaling)?
-    private let versions: (any FolderVersioning)?
-    private let metadata: (any MetadataUpdating)?
-    private let copies: (any ServerSideCopying)?
-    private let trash: (any Trashing)?
-    private let thumbnails: (any ThumbnailProviding)?
-    private let keptThumbnails: (any ThumbnailKeeping)?
-    private let space: (any QuotaReporting)?
-    private let searching: (any SearchingProvider)?
-    private let accounts: (any SigningIn)?
+    private let abilities: ProviderAbilities
 
     package init(
         _ provider: any FileProviderExtension, events: EventLog, workers: Workers,
@@ -47,17 +36,7 @@ package final class StoreClient: Sendable {
         self.workers = workers
         self.clock = clock
         self.logger = logger
-        changes = provider as? any ChangeEnumerating
-        signals = provider as? any ChangeSignaling
-        versions = provider as? any FolderVersioning
-        metadata = provider as? any MetadataUpdating
-        copies = provider as? any ServerSideCopying
-        trash = provider as? any Trashing
-        thumbnails = provider as? any ThumbnailProviding
-        keptThumbnails = provider as? any ThumbnailKeeping
-        space = provider as? any QuotaReporting
-        searching = provider as? any SearchingProvider
-        accounts = provider as? any SigningIn
+        abilities = ProviderAbilities(of: provider)
     }
 
     // MARK: Kind and abilities
@@ -65,17 +44,17 @@ package final class StoreClient: Sendable {
     package var providerIdentifier: String { provider.providerIdentifier }
     package var documentGroup: String? { provider.documentGroup }
     /// The provider signals its changes.
-    package var signalsChanges: Bool { signals != nil }
+    package var signalsChanges: Bool { abilities.signals != nil }
     /// The provider tells what changed since an anchor.
-    package var enumeratesChanges: Bool { changes != nil }
-    package var updatesMetadata: Bool { metadata != nil }
-    package var copiesItems: Bool { copies != nil }
-    package var hasTrash: Bool { trash?.hasTrash == true }
-    package var makesThumbnails: Bool { thumbnails != nil }
-    package var keepsThumbnails: Bool { keptThumbnails?.keepsThumbnails == true }
-    package var reportsQuota: Bool { space != nil }
-    package var hasAccounts: Bool { accounts != nil }
-    package var canSearch: Bool { searching?.canSearch == true }
+    package var enumeratesChanges: Bool { abilities.changes != nil }
+    package var updatesMetadata: Bool { abilities.metadata != nil }
+    package var copiesItems: Bool { abilities.copies != nil }
+    package var hasTrash: Bool { abilities.trash?.hasTrash == true }
+    package var makesThumbnails: Bool { abilities.thumbnails != nil }
+    package var keepsThumbnails: Bool { abilities.keptThumbnails?.keepsThumbnails == true }
+    package var reportsQuota: Bool { abilities.space != nil }
+    package var hasAccounts: Bool { abilities.accounts != nil }
+    package var canSearch: Bool { abilities.searching?.canSearch == true }
     /// 0: the provider does not say.
     package var uploadsAtOnce: Int { (provider as? any ParallelUploading)?.uploadsAtOnce ?? 0 }
 
@@ -183,7 +162,7 @@ package final class StoreClient: Sendable {
     private static let longestAnchor = 64 << 10
 
     func changes(since anchor: SyncAnchor) async throws(FileProviderError) -> ChangePage {
-        guard let changes else { throw Self.cannot("list its changes") }
+        guard let changes = abilities.changes else { throw Self.cannot("list its changes") }
         let page = try await reporting(.enumerateChanges, nil, at: { nil }) { () async throws(FileProviderError) in
             try await changes.enumerateChanges(from: anchor)
         }
@@ -192,7 +171,7 @@ package final class StoreClient: Sendable {
     }
 
     func currentAnchor() async throws(FileProviderError) -> SyncAnchor {
-        guard let changes else { throw Self.cannot("list its changes") }
+        guard let changes = abilities.changes else { throw Self.cannot("list its changes") }
         let anchor = try await changes.currentSyncAnchor()
         try check(anchor)
         return anchor
@@ -206,18 +185,18 @@ package final class StoreClient: Sendable {
     }
 
     /// Nil: the provider signals nothing.
-    func changeSignals() -> AsyncStream<ChangeSignal>? { signals?.changeSignals() }
+    func changeSignals() -> AsyncStream<ChangeSignal>? { abilities.signals?.changeSignals() }
 
     /// The version of the whole tree; nil: the store has none.
     func version() async throws(FileProviderError) -> String? {
-        try await versions?.folderVersion(of: .rootContainer)
+        try await abilities.versions?.folderVersion(of: .rootContainer)
     }
 
     /// How full the store is. No event.
     ///
     /// - Returns: nil: the store does not say, or its answer is impossible.
     func quota() async throws(FileProviderError) -> StoreQuota? {
-        guard let quota = try await space?.quota() else { return nil }
+        guard let quota = try await abilities.space?.quota() else { return nil }
         guard quota.used >= 0, quota.total ?? 0 >= 0 else {
             logger.warning(
                 "the provider's quota is impossible",
@@ -232,7 +211,7 @@ package final class StoreClient: Sendable {
     /// - Parameter seconds: the longest wait.
     /// - Returns: the findings that may be shown; nil: the store was not asked, or has not answered.
     package func search(_ search: StoreSearch, within seconds: Double) async -> StoreFindings? {
-        guard let searching, searching.canSearch, connection.failure == nil else { return nil }
+        guard let searching = abilities.searching, searching.canSearch, connection.failure == nil else { return nil }
         let answer = await FirstAnswer.of(within: .seconds(seconds), on: workers) { [logger] () -> StoreFindings? in
             do { return try await searching.search(search) } catch {
                 logger.debug("the store's own search failed", metadata: ["error": "\(error)"])
@@ -342,7 +321,7 @@ package final class StoreClient: Sendable {
         _ original: ItemIdentifier, version: ContentVersion, as template: ItemTemplate, bytes: Int64,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        guard let copies else { throw Self.cannot("copy documents") }
+        guard let copies = abilities.copies else { throw Self.cannot("copy documents") }
         return try await reporting(.copyItem, original, at: path, bytes: bytes) { () async throws(FileProviderError) in
             try await copies.copyItem(original, version: version, as: template)
         }
@@ -362,7 +341,7 @@ package final class StoreClient: Sendable {
         _ identifier: ItemIdentifier, to facts: ItemMetadata, baseVersion: ItemVersion,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        guard let metadata else { throw Self.cannot("change dates and modes without the contents") }
+        guard let metadata = abilities.metadata else { throw Self.cannot("change dates and modes without the contents") }
         return try await reporting(.updateMetadata, identifier, at: path) { () async throws(FileProviderError) in
             try await metadata.updateMetadata(identifier, to: facts, baseVersion: baseVersion)
         }
@@ -372,7 +351,7 @@ package final class StoreClient: Sendable {
     func deleteItem(
         _ identifier: ItemIdentifier, baseVersion: ItemVersion, toTrash: Bool, at path: @autoclosure () -> String?
     ) async throws(FileProviderError) {
-        if toTrash, hasTrash, let trash {
+        if toTrash, hasTrash, let trash = abilities.trash {
             do throws(FileProviderError) {
                 return try await reporting(.deleteItem, identifier, at: path) { () async throws(FileProviderError) in
                     try await trash.trashItem(identifier, baseVersion: baseVersion)
@@ -393,14 +372,14 @@ package final class StoreClient: Sendable {
     package func thumbnail(
         of identifier: ItemIdentifier, version: ContentVersion, size: Int
     ) async throws(FileProviderError) -> Thumbnail? {
-        try await thumbnails?.thumbnail(of: identifier, version: version, size: size)
+        try await abilities.thumbnails?.thumbnail(of: identifier, version: version, size: size)
     }
 
     func keepThumbnail(
         _ thumbnail: Thumbnail, of identifier: ItemIdentifier, version: ContentVersion,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) {
-        guard let keptThumbnails else { throw Self.cannot("keep thumbnails") }
+        guard let keptThumbnails = abilities.keptThumbnails else { throw Self.cannot("keep thumbnails") }
         try await reporting(.keepThumbnail, identifier, at: path, bytes: Int64(thumbnail.bytes.count)) {
             () async throws(FileProviderError) in
             try await keptThumbnails.keepThumbnail(thumbnail, of: identifier, version: version)
@@ -425,11 +404,11 @@ package final class StoreClient: Sendable {
         }
     }
 
-    package func signOut() async { await accounts?.signOut() }
+    package func signOut() async { await abilities.accounts?.signOut() }
 
     /// The user may have signed in again.
     func credentialMayHaveChanged() {
-        accounts?.credentialMayHaveChanged()
+        abilities.accounts?.credentialMayHaveChanged()
         connection.mayBeBack()
     }
 

@@ -98,7 +98,7 @@ private struct ChangeFeed {
 
     /// Skips where the provider cannot list changes.
     init(_ it: ConformanceContext) async throws {
-        guard let provider = it.provider as? any ChangeEnumerating else {
+        guard let provider = it.abilities.changes else {
             throw RuleSkip("the provider does not list changes since an anchor")
         }
         self.provider = provider

@@ -44,7 +44,7 @@ extension ConformanceSuite {
             let before = item.extendedAttributes
             item = try await change(it, item, nil)
             try it.require(item.extendedAttributes == before, "a change of contents removed them")
-            if let provider = it.provider as? any MetadataUpdating {
+            if let provider = it.abilities.metadata {
                 item = try await update(provider, item, nil)
                 try it.require(item.extendedAttributes == before, "an update of metadata removed them")
             }
@@ -78,7 +78,7 @@ extension ConformanceSuite {
             item = try await change(it, item, first)
             item = try await change(it, item, [:])
             try requireAttributes(it, item, are: [:])
-            guard let provider = it.provider as? any MetadataUpdating else { return }
+            guard let provider = it.abilities.metadata else { return }
             item = try await update(provider, item, first)
             item = try await update(provider, item, [:])
             try requireAttributes(it, item, are: [:])

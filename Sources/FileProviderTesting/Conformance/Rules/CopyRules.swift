@@ -64,7 +64,7 @@ extension ConformanceSuite {
         _ it: ConformanceContext, _ item: Item, as template: ItemTemplate
     ) async throws -> Item {
         let reason = "the store cannot copy"
-        guard let provider = it.provider as? any ServerSideCopying else { throw RuleSkip(reason) }
+        guard let provider = it.abilities.copies else { throw RuleSkip(reason) }
         return try await unlessUnsupported(reason) {
             try await provider.copyItem(item.identifier, version: item.version.content, as: template)
         }

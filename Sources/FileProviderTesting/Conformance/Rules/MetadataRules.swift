@@ -36,7 +36,7 @@ extension ConformanceSuite {
             }
         },
         ConformanceRule(904, "Changes of the other client are signalled.") { it in
-            guard let provider = it.provider as? any ChangeSignaling else {
+            guard let provider = it.abilities.signals else {
                 throw RuleSkip("the provider sends no signals")
             }
             let other = try it.needOtherClient()
@@ -59,7 +59,7 @@ extension ConformanceSuite {
             try it.require(heard, "the stream of signals has ended by itself")
         },
         ConformanceRule(905, "The stream of signals ends when its consumer is cancelled.") { it in
-            guard let provider = it.provider as? any ChangeSignaling else {
+            guard let provider = it.abilities.signals else {
                 throw RuleSkip("the provider sends no signals")
             }
             let signals = provider.changeSignals()
@@ -89,7 +89,7 @@ extension ConformanceSuite {
     ]
 
     static func metadataProvider(_ it: ConformanceContext) throws -> any MetadataUpdating {
-        guard let provider = it.provider as? any MetadataUpdating else {
+        guard let provider = it.abilities.metadata else {
             throw RuleSkip("the provider does not set metadata without contents")
         }
         return provider

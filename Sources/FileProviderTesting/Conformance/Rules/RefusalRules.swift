@@ -52,7 +52,7 @@ extension ConformanceSuite {
                 try await provider.deleteItem(item.identifier, baseVersion: never)
             },
         ]
-        if let provider = provider as? any MetadataUpdating {
+        if let provider = ProviderAbilities(of: provider).metadata {
             attempts.append(
                 Attempt(what: "an update of the metadata of \(item.filename)") {
                     _ = try await provider.updateMetadata(item.identifier, to: metadata, baseVersion: never)

@@ -96,7 +96,7 @@ extension ConformanceSuite {
 
     private static func search(_ it: ConformanceContext, _ search: StoreSearch) async throws -> StoreFindings {
         let reason = "the store does not search"
-        guard let provider = it.provider as? any SearchingProvider, provider.canSearch else { throw RuleSkip(reason) }
+        guard let provider = it.abilities.searching, provider.canSearch else { throw RuleSkip(reason) }
         return try await unlessUnsupported(reason) { try await provider.search(search) }
     }
 

@@ -112,7 +112,7 @@ extension ConformanceSuite {
 
     private static func keep(_ picture: [UInt8], _ it: ConformanceContext, _ item: Item) async throws {
         let reason = "the store keeps no thumbnails"
-        guard let provider = it.provider as? any ThumbnailKeeping, provider.keepsThumbnails else {
+        guard let provider = it.abilities.keptThumbnails, provider.keepsThumbnails else {
             throw RuleSkip(reason)
         }
         try await unlessUnsupported(reason) {
@@ -123,7 +123,7 @@ extension ConformanceSuite {
 
     private static func thumbnail(_ it: ConformanceContext, _ item: Item, size: Int) async throws -> Thumbnail? {
         let reason = "the store makes no thumbnails"
-        guard let provider = it.provider as? any ThumbnailProviding else { throw RuleSkip(reason) }
+        guard let provider = it.abilities.thumbnails else { throw RuleSkip(reason) }
         return try await unlessUnsupported(reason) {
             try await provider.thumbnail(of: item.identifier, version: item.version.content, size: size)
         }

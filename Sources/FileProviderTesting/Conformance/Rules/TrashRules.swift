@@ -42,7 +42,7 @@ extension ConformanceSuite {
 
     private static func trash(_ it: ConformanceContext, _ item: Item) async throws {
         let reason = "the store has no trash"
-        guard let provider = it.provider as? any Trashing else { throw RuleSkip(reason) }
+        guard let provider = it.abilities.trash else { throw RuleSkip(reason) }
         try await unlessUnsupported(reason) {
             try await provider.trashItem(item.identifier, baseVersion: item.version)
         }
