@@ -188,15 +188,15 @@ let package = Package(
         .target(
             name: "Stores",
             dependencies: [
-                "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "RcloneProvider",
-                "S3Provider", "Surroundings", "WebDAVProvider", .logging,
+                "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "ProcessProvider",
+                "RcloneProvider", "S3Provider", "Surroundings", "WebDAVProvider", .logging,
             ]),
         .executableTarget(
             name: "hydrant",
             dependencies: [
                 "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction",
-                "DocumentPicker", "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage",
-                "Stores", "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
+                "DocumentPicker", "FileCoordination", "FileProvider", "FileProviderTesting", "HTTPTransport",
+                "MetadataQuery", "Pictures", "ProcessProvider", "QueryLanguage", "Stores", "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
             ]),
 
         // The listing in the guide "Write a provider": it sees what a package outside sees.
@@ -271,7 +271,8 @@ let package = Package(
         .testTarget(
             name: "ProcessProviderTests",
             dependencies: [
-                "FileProvider", "FileProviderTesting", "MountHarness", "ProcessProvider", "hydrant-protocol-peer", .logging,
+                "FileProvider", "FileProviderTesting", "MountHarness", "ProcessProvider", "hydrant",
+                "hydrant-protocol-peer", .logging,
             ]),
         // Real servers that speak S3.
         .target(

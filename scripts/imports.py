@@ -43,6 +43,8 @@ OURS = {
     "S3Provider": ["ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream"],
     "RcloneProvider": ["CLinux", "FileProvider", "HTTPTransport", "Surroundings", "Waiting"],
     "ProcessProvider": ["CLinux", "FileProvider", "Surroundings", "Waiting"],
+    # (In Python.)
+    "PythonProvider": [],
     "ControlAPI": ["CLinux", "QueryLanguage", "Surroundings"],
     "Coordination": [],
     "UniformTypes": ["Surroundings"],
@@ -72,13 +74,13 @@ OURS = {
         "ChildProcess", "CLinux", "ControlAPI", "DocumentServices", "Pictures", "Surroundings", "Trees", "UniformTypes",
     ],
     "Stores": [
-        "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "RcloneProvider",
-        "S3Provider", "Surroundings", "WebDAVProvider",
+        "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "ProcessProvider",
+        "RcloneProvider", "S3Provider", "Surroundings", "WebDAVProvider",
     ],
     "hydrant": [
         "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
-        "FileCoordination", "HTTPTransport", "MetadataQuery", "Pictures", "QueryLanguage", "Stores", "TerminalPicker",
-        "Surroundings", "UniformTypes",
+        "FileCoordination", "FileProvider", "FileProviderTesting", "HTTPTransport", "MetadataQuery", "Pictures",
+        "ProcessProvider", "QueryLanguage", "Stores", "TerminalPicker", "Surroundings", "UniformTypes",
     ],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
     "Examples": [

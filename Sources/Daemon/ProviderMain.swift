@@ -49,6 +49,8 @@ public enum ProviderMain {
                 "\(program)\(version.map { " \($0)" } ?? "") (daemon protocol \(DaemonConfiguration.currentVersion))"
             )
         case [], ["--help"], ["-h"], ["help"]: print(usage(scheme, program, locations))
+        // `hydrant mount` asks which kind of program this is: one that becomes the daemon, not one that it talks to.
+        case ["--hydrant-protocol"]: exit(EX_USAGE)
         default:
             let line =
                 "\(program): only hydrant mount starts it; run hydrant mount \(example(scheme, locations)) MOUNTPOINT\n"

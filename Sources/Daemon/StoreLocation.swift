@@ -4,7 +4,7 @@ import Surroundings
 /// The part `SCHEME:REST` in `hydrant mount SCHEME:REST MOUNTPOINT`.
 public struct StoreLocation: Sendable {
     /// The kind of a provider's locations.
-    public enum Kind: Sendable {
+    public enum Kind: String, Sendable, Codable {
         /// A local file or directory: `zip:photos.zip`. Relative paths start from the user's working directory.
         case path
         /// An address on a network: `dav://ada@example.org/documents` (RFC 3986).

@@ -530,6 +530,9 @@ class Provider:
 
     #: Names the provider, not the store: org.example.notes
     identifier: str = ""
+    #: What stands behind the colon of SCHEME:…: path, url or name. None: a URL if it begins with //, a path if it begins
+    #: with / or a dot, else a name.
+    locations: Optional[str] = None
     #: Whether the store takes no changes at all.
     read_only: bool = False
     #: Whether an item keeps its identifier when it is renamed or moved: bookmarks are made of identifiers then.
@@ -766,7 +769,11 @@ class _Connection:
 
     def run(self) -> None:
         """Serves until Hydrant hangs up."""
-        self.notify("hello", {"versions": [VERSION]})
+        hello: Dict[str, Any] = {"versions": [VERSION]}
+        locations = getattr(self._make, "locations", None)
+        if locations is not None:
+            hello["locations"] = locations
+        self.notify("hello", hello)
         while True:
             header = self._read(5)
             if header is None:

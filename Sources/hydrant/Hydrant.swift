@@ -27,7 +27,7 @@ struct Hydrant: AsyncParsableCommand {
             BookmarkCommand.self, AccessCommand.self, GrantsCommand.self,
             PickCommand.self, PickersCommand.self, ContainersCommand.self,
             OpenCommand.self, PreviewCommand.self, PrintCommand.self, TypesCommand.self,
-            RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self, ThumbnailsCommand.self,
+            ProviderCommand.self, RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self, ThumbnailsCommand.self,
             ServeCommand.self,
         ])
 }

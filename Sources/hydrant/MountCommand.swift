@@ -144,12 +144,13 @@ struct MountCommand: ParsableCommand {
         let account: MountAccount?
         do { account = try MountAccount(store) } catch { throw fail("\(error)") }
         let store = account?.store ?? self.store
-        let configuration: DaemonConfiguration
+        var configuration: DaemonConfiguration
         let program: ProviderProgram
         do { configuration = try makeConfiguration(store, account) } catch { throw fail("\(error)", 64) }
         do { program = try ProviderProgram(store: store, mountPoint: configuration.mountPoint) } catch {
             throw fail("\(error)")
         }
+        configuration.providerProgram = program.spoken
         if let warning = account?.settings.plainTextWarning { warn(warning) }
         try account?.askForPassword()
         var launch = DaemonLaunch(program, configuration)

@@ -16,7 +16,7 @@ struct ConformanceTests {
             let report = await ConformanceSuite(provider: provider, otherClient: provider).run()
             #expect(report.isPassed, "\(report)")
             // As for the same store in this process.
-            #expect(report.skipped.map(\.rule.number) == [904, 1018, 1019], "\(report)")
+            #expect(report.skipped.map(\.rule.number) == [904, 1018, 1019, 1201], "\(report)")
             #expect(report.cleanupProblem == nil)
             let items = try await Peer.items(provider)
             #expect(items.count == 5)
@@ -34,8 +34,21 @@ struct ConformanceTests {
         }
     }
 
+    /// Faults that cannot get through: Hydrant's side of the protocol answers for the sink, a cancellation and the
+    /// stream of signals itself.
+    private static let keptByHydrant: Set<Int> = [206, 805, 905, 1016, 1017]
+    /// Faults of timing within one process: the time that messages take is enough for the store to be right again.
+    private static let lostOnTheWay: Set<Int> = [804, 806]
+    /// Faults that break other rules too, as Hydrant's side is stricter: a byte outside of the range fails a download, and
+    /// the contents of a cancelled upload cannot be read.
+    private static let breakMore: Set<Int> = [203, 309, 1012]
+
+    /// Beside its own rule only those of its group are checked: all of them, for each fault, take ten minutes. They are
+    /// where `HYDRANT_ALL_RULES` is set.
     @Test("each broken provider breaks its rule over the protocol, and no other", arguments: BrokenProvider.all)
     func broken(_ broken: BrokenProvider) async throws {
+        let checksAll = ProcessInfo.processInfo.environment["HYDRANT_ALL_RULES"] != nil
+        let rules = ConformanceSuite.rules.filter { checksAll || $0.number / 100 == broken.rule / 100 }
         let folder = FileManager.default.temporaryDirectory.appending(
             component: "hydrant-peer-\(UUID().uuidString.prefix(8))", directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -44,10 +57,19 @@ struct ConformanceTests {
         try await Peer.with(["broken", "\(broken.rule)", socket]) { provider in
             try await Peer.with(["join", socket]) { other in
                 let report = await ConformanceSuite(
-                    provider: provider, otherClient: other, timeLimit: .seconds(60), patience: .seconds(5),
-                    cleansUp: false
+                    provider: provider, otherClient: other, rules: rules, timeLimit: .seconds(60),
+                    patience: .seconds(5), cleansUp: false
                 ).run()
-                #expect(report.failures.map(\.rule.number) == [broken.rule], "\(broken)\n\(report)")
+                let found = report.failures.map(\.rule.number)
+                if Self.keptByHydrant.contains(broken.rule) {
+                    #expect(found.isEmpty, "\(broken)\n\(report)")
+                } else if Self.breakMore.contains(broken.rule) {
+                    #expect(found.contains(broken.rule), "\(broken)\n\(report)")
+                } else if Self.lostOnTheWay.contains(broken.rule) {
+                    #expect(found.isEmpty || found == [broken.rule], "\(broken)\n\(report)")
+                } else {
+                    #expect(found == [broken.rule], "\(broken)\n\(report)")
+                }
             }
         }
     }

@@ -8,15 +8,29 @@ package enum Release {
     package static let version = "0.1.0"
 }
 
+/// A program that serves a store, in the provider protocol, to the daemon.
+package struct ProtocolProgram: Sendable, Codable {
+    /// An absolute path.
+    package var path: String
+    package var locations: StoreLocation.Kind
+
+    package init(path: String, locations: StoreLocation.Kind) {
+        self.path = path
+        self.locations = locations
+    }
+}
+
 /// The store to mount and the options of the mount. The command creates the configuration and passes it to the daemon
 /// (``DaemonHandover``).
 package struct DaemonConfiguration: Sendable, Codable {
     /// The version of the fields below; raised in each release that changes them.
-    package static let currentVersion = 6
+    package static let currentVersion = 7
     package private(set) var version = DaemonConfiguration.currentVersion
 
     /// `SCHEME:REST` as the user wrote it. May contain a password.
     package var store: String
+    /// The program that serves the store in the provider protocol; nil: the daemon itself has the provider.
+    package var providerProgram: ProtocolProgram?
     /// An absolute path.
     package var mountPoint: String
     /// The user's working directory, absolute; relative paths start here.

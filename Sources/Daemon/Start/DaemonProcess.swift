@@ -10,10 +10,16 @@ package struct DaemonProcess: Sendable {
     private let registry: ProviderRegistry
     /// The program's name in messages.
     private let program: String
+    private let others: (@Sendable (_ scheme: String, ProtocolProgram) -> ProviderRegistration)?
 
-    package init(_ registry: ProviderRegistry, program: String) {
+    /// - Parameter others: how stores are served that another program has; nil: not at all.
+    package init(
+        _ registry: ProviderRegistry, program: String,
+        others: (@Sendable (_ scheme: String, ProtocolProgram) -> ProviderRegistration)? = nil
+    ) {
         self.registry = registry
         self.program = program
+        self.others = others
     }
 
     /// - Returns: the exit status.
@@ -44,7 +50,8 @@ package struct DaemonProcess: Sendable {
         // All paths are absolute from here on: do not keep the file system of the working directory busy.
         if report.isAwaited { chdir("/") }
         let (scheme, _) = try StoreLocation.split(configuration.store)
-        guard let registration = registry[scheme] else {
+        let other = configuration.providerProgram.flatMap { others?(scheme, $0) }
+        guard let registration = other ?? registry[scheme] else {
             throw DaemonError("\(program): serves \(registry.schemes), not \(scheme):")
         }
         let location = try StoreLocation(

@@ -102,6 +102,11 @@ public struct ConformanceSuite: Sendable {
         return report
     }
 
+    /// A domain without a mount, as the suite gives to the provider.
+    package static func unmountedDomain(of provider: any FileProviderExtension) -> any FileProviderDomain {
+        ScratchDomain(of: provider)
+    }
+
     /// The scratch folder, with a survey of its items.
     private func surveyed() async -> ConformanceContext {
         var context = context(in: scratchFolder)

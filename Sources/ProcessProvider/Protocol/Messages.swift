@@ -102,7 +102,9 @@ package enum Message {
 
     package struct Hello: Codable, Sendable {
         /// The versions of the protocol that the program speaks.
-        var versions: [Int]
+        package var versions: [Int]
+        /// The kind of the scheme's locations: `path`, `url` or `name`.
+        package var locations: String?
         package init(versions: [Int]) { self.versions = versions }
     }
 
@@ -552,4 +554,13 @@ package enum ProviderProtocol {
     /// The only argument that a program gets besides those of its command. It says that Hydrant speaks with the program
     /// over standard input and output.
     package static let argument = "--hydrant-protocol"
+
+    /// What a program says first; nil: this is not the provider protocol.
+    package static func hello(in output: [UInt8]) -> Message.Hello? {
+        var parser = FrameParser()
+        parser.append(output)
+        guard case .json(let json) = try? parser.next(), case .notice(Method.hello.rawValue) = try? Envelope(json).kind
+        else { return nil }
+        return Connection.params(Message.Hello.self, json)
+    }
 }
