@@ -273,7 +273,7 @@ let package = Package(
             dependencies: [
                 "FileProvider", "FileProviderTesting", "MountHarness", "ProcessProvider", "hydrant",
                 "hydrant-protocol-peer", .logging,
-            ]),
+            ], exclude: ["Servers"]),
         // Real servers that speak S3.
         .target(
             name: "S3Harness",
@@ -402,7 +402,7 @@ let package = Package(
                 "S3Harness", "S3Provider", "UniformTypes", "WebDAVHarness", "hydrant",
                 "hydrant-coordination-load", "hydrant-give-picture", "hydrant-interact", "hydrant-jot", "hydrant-memo",
                 "hydrant-microbench", "hydrant-note", "hydrant-picker-recent", "hydrant-provider-chapters",
-                "hydrant-provider-memory", "hydrant-watch",
+                "hydrant-protocol-peer", "hydrant-provider-memory", "hydrant-watch",
             ]),
     ],
     swiftLanguageModes: [.v6]

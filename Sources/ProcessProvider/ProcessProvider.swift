@@ -4,7 +4,7 @@ package import Logging
 import Waiting
 
 /// The provider of a store that a separate program serves, in any language: it passes each hook to the program in the
-/// provider protocol (<doc:ProviderProtocol>).
+/// provider protocol (<doc:/FileProvider/ProviderProtocol>).
 package final class ProcessProvider: FileProviderExtension {
     private let program: ProgramSupervisor
     let reception: ProgramReception

@@ -1,3 +1,4 @@
+import FileProvider
 import FileProviderTesting
 import Foundation
 import MountHarness
@@ -39,5 +40,79 @@ struct PythonTests {
         await other.end()
         #expect(report.isPassed && report.cleanupProblem == nil, "\(report)")
         #expect(report.results.count - report.skipped.count > 60, "\(report)")
+    }
+
+    // MARK: A mailbox
+
+    private static let dovecot = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot"].first {
+        FileManager.default.isExecutableFile(atPath: $0)
+    }
+
+    /// Runs Dovecot while `body` runs; passes its port and its folder.
+    private static func withMailbox(_ body: (_ port: String, _ folder: String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/hydrant-imap-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let server = Process()
+        let script = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
+            .appending(path: "Servers/dovecot_mailbox.py", directoryHint: .notDirectory)
+        server.executableURL = URL(filePath: "/usr/bin/env", directoryHint: .notDirectory)
+        server.arguments = ["python3", script.path, folder]
+        var environment = ProcessInfo.processInfo.environment
+        environment["PATH"] = "\(environment["PATH"] ?? "/usr/bin:/bin"):/usr/sbin:/usr/local/sbin"
+        server.environment = environment
+        let (input, output) = (Pipe(), Pipe())
+        (server.standardInput, server.standardOutput) = (input, output)
+        try server.run()
+        // It ends the server when its input ends, also when this process is killed.
+        defer {
+            try? input.fileHandleForWriting.close()
+            server.waitUntilExit()
+        }
+        let port = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        try #require(Int(port) != nil, "Dovecot has not started")
+        try await body(port, folder)
+    }
+
+    @Test(
+        "a mailbox: its attachments, with the dates of their messages; every rule for what is read",
+        .enabled(if: dovecot != nil))
+    func mailbox() async throws {
+        try await Self.withMailbox { port, folder in
+            var command = Self.command(
+                "\(Self.folder)/examples/hydrant-provider-imap", store: "imap://ada@127.0.0.1:\(port)/?plain=1",
+                path: "/")
+            command.words.insert("HYDRANT_IMAP_NETRC=\(folder)/netrc", at: 1)
+            let provider = try await ProcessProvider.start(command, logger: nil)
+            do {
+                let report = await ConformanceSuite(provider: provider).run()
+                #expect(report.isPassed, "\(report)")
+                let top = try await Peer.items(provider)
+                #expect(Set(top.keys) == ["INBOX", "Work"])
+                let inbox = try #require(top["INBOX"])
+                let items = try await provider.enumerateItems(in: inbox.identifier, startingAt: nil).items
+                #expect(Set(items.map(\.filename)) == ["report.pdf", "grün.txt", "report (2, 2).pdf"])
+                let report1 = try #require(items.first { $0.filename == "report.pdf" })
+                // (Dovecot says another size than it sends.)
+                #expect(report1.size == 307_200 && report1.contentModificationDate.seconds == 1_583_226_672)
+                let sink = CollectingSink(range: 0..<report1.size)
+                try await provider.startProvidingItem(
+                    report1.identifier, version: report1.version.content, range: 0..<report1.size, into: sink)
+                let whole = (0..<1_200).flatMap { _ in (0...255).map { UInt8($0) } }
+                #expect(sink.bytes == whole)
+                let work = try await provider.enumerateItems(
+                    in: try #require(top["Work"]).identifier, startingAt: nil
+                ).items
+                let books = try #require(work.first)
+                #expect(work.map(\.filename) == ["Bücher"])
+                let inBooks = try await provider.enumerateItems(in: books.identifier, startingAt: nil).items
+                #expect(inBooks.map(\.filename) == ["a_b.txt"])
+                await provider.end()
+            } catch {
+                await provider.end()
+                throw error
+            }
+        }
     }
 }

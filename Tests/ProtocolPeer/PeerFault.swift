@@ -26,7 +26,7 @@ enum PeerFault: String {
         switch self {
         case .ends: exit(3)
         case .silent: try await Task.sleep(for: .seconds(3_600))
-        case .prints: print("Welcome to the provider!")
+        case .prints: FileHandle.standardOutput.write(Data("Welcome to the provider!\n".utf8))
         case .tooNew:
             let hello = Frame.json(Array(#"{"method":"hello","params":{"versions":[7]}}"#.utf8)).encoded
             FileHandle.standardOutput.write(Data(hello))
@@ -48,6 +48,8 @@ enum PeerFault: String {
 private struct FaultyStore: PeerForwarding {
     let fault: PeerFault
     let base: InMemoryProvider
+    // (The default for a private type has an address in it, which is another one in each run.)
+    let providerIdentifier = "org.hydrant.faulty"
 
     init(fault: PeerFault) throws {
         self.fault = fault
@@ -65,7 +67,10 @@ private struct FaultyStore: PeerForwarding {
         case (.crashes, "crash.txt"), (.leavesChild, "crash.txt"):
             try await sink.write([UInt8](repeating: UInt8(ascii: "x"), count: 10), at: range.lowerBound)
             abort()
-        case (.hangs, "hang.txt"): kill(getpid(), SIGSTOP)
+        case (.hangs, "hang.txt"):
+            kill(getpid(), SIGSTOP)
+            // (It stops all threads, but not at once.)
+            sleep(1_000)
         case (.neverAnswers, "hang.txt"):
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 // (Never; but the continuation must not be lost.)

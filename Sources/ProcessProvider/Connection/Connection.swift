@@ -115,7 +115,8 @@ package final class Connection: Sendable {
         stream.channel.close(promise: nil)
     }
 
-    package var hasEnded: Bool { state.withLock { $0.end != nil } }
+    /// Why it has ended; nil: it has not.
+    package var ending: FileProviderError? { state.withLock { $0.end } }
 
     private func unreachable(_ message: String) -> FileProviderError {
         var error = FileProviderError(.serverUnreachable, message)

@@ -156,6 +156,7 @@ package actor ProgramSupervisor {
         _ connection: Connection, _ hello: FirstAnswer<Message.Hello?>
     ) async throws(FileProviderError) -> Message.Abilities {
         guard let said = await hello.wait(within: patience.start, otherwise: nil) else {
+            if let ending = connection.ending { throw ending }
             throw FileProviderError(
                 .serverUnreachable, "\(command.name): it has not said hello in the provider protocol")
         }
@@ -237,7 +238,7 @@ package actor ProgramSupervisor {
                 throw FileProviderError(.serverUnreachable, "the domain is unmounted")
             }
             state = .running(running)
-            if running.connection.hasEnded {
+            if running.connection.ending != nil {
                 pause("\(command.name): it ended at once")
             } else {
                 log?.add("was started again")
@@ -253,9 +254,9 @@ package actor ProgramSupervisor {
     /// Waits for the end of a program whose connection has ended, and kills it when that takes too long.
     private static func end(_ process: ProviderProcess, within limit: Duration) async {
         let ended = await FirstAnswer.of(within: limit) { () -> String? in await process.end() }
-        // Also what it has started and left behind.
+        if ended != nil { return }
         process.kill()
-        if ended == nil { _ = await process.end() }
+        _ = await process.end()
     }
 }
 

@@ -57,6 +57,9 @@ package final class ProviderProcess: Sendable {
         var found = siginfo_t()
         while waitid(P_PID, id_t(pid), &found, WEXITED | WNOWAIT) != 0 && errno == EINTR {}
         let waiters = ending.withLock { ending in
+            // What it has started and left behind ends with it. (Until it is collected, its number, which is the
+            // group's, is not reused.)
+            _ = Glibc.kill(-pid, SIGKILL)
             while waitpid(pid, &status, 0) < 0 && errno == EINTR {}
             ending.status = status
             defer { ending.waiters = [] }
