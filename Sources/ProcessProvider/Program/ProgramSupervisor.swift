@@ -71,6 +71,11 @@ package actor ProgramSupervisor {
             state = .over
             throw error
         }
+        if let ending = running.connection.ending {
+            // It has ended since its answer; its end went by while nothing was running yet.
+            state = .over
+            throw ending
+        }
         abilities = running.abilities
         state = .running(running)
         return running.abilities
