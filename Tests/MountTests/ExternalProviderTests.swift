@@ -201,8 +201,9 @@ struct ExternalProviderTests {
             var provider: Int32?
             defer { if let provider, MountedStore.isAlive(provider) { kill(provider, SIGKILL) } }
             try waitUntil(20, "its provider is being made") {
+                // (Not the one that is only asked which kind of program it is.)
                 let children = try mount.sandbox.run(
-                    ["pgrep", "-P", "\(command.pid)", "-x", "hydrant-provide"], limit: 10)
+                    ["pgrep", "-P", "\(command.pid)", "-f", "hydrant-provider-memory memory://"], limit: 10)
                 provider = Int32(children.stdout.trimmingCharacters(in: .whitespacesAndNewlines))
                 return provider != nil
             }
