@@ -5,12 +5,15 @@ Usage: dovecot_mailbox.py FOLDER (new and empty; everything of the server is in 
 import email.message
 import imaplib
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
 
 folder = sys.argv[1]
+# The threads of Swift's Dispatch block signals, and programs inherit that: Dovecot could not be ended.
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
 with socket.socket() as probe:
     probe.bind(("127.0.0.1", 0))
     port = probe.getsockname()[1]
@@ -100,4 +103,8 @@ try:
     sys.stdin.read()
 finally:
     server.terminate()
-    server.wait()
+    try:
+        server.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
