@@ -14,6 +14,12 @@ import ProcessProvider
     static func main() async throws {
         signal(SIGPIPE, SIG_IGN)
         let words = Array(CommandLine.arguments.dropFirst()).filter { $0 != ProviderProtocol.argument }
+        var status = stat()
+        if fstat(0, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+            // `hydrant mount` only asks which kind of program this is.
+            let hello = Frame.json(Array(#"{"method":"hello","params":{"versions":[1]}}"#.utf8)).encoded
+            return FileHandle.standardOutput.write(Data(hello))
+        }
         switch words.first {
         case "memory":
             let store = InMemoryProvider(pageSize: 3, pieceSize: 10_000, signalsOwnChanges: true, features: .all)
