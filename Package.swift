@@ -196,7 +196,8 @@ let package = Package(
             dependencies: [
                 "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction",
                 "DocumentPicker", "FileCoordination", "FileProvider", "FileProviderTesting", "HTTPTransport",
-                "MetadataQuery", "Pictures", "ProcessProvider", "QueryLanguage", "Stores", "Surroundings", "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
+                "MetadataQuery", "Pictures", "ProcessProvider", "QueryLanguage", "Stores", "Surroundings",
+                "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
             ]),
 
         // The listing in the guide "Write a provider": it sees what a package outside sees.

@@ -14,6 +14,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard DaemonHandover.isOffered else { throw fail("serve: only hydrant mount starts it; run hydrant mount", 64) }
-        throw ExitCode(await DaemonProcess(builtInStores, program: "hydrant", others: ProviderRegistration.program).run())
+        throw ExitCode(
+            await DaemonProcess(builtInStores, program: "hydrant", others: ProviderRegistration.program).run())
     }
 }

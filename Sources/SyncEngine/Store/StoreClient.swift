@@ -341,7 +341,9 @@ package final class StoreClient: Sendable {
         _ identifier: ItemIdentifier, to facts: ItemMetadata, baseVersion: ItemVersion,
         at path: @autoclosure () -> String?
     ) async throws(FileProviderError) -> Item {
-        guard let metadata = abilities.metadata else { throw Self.cannot("change dates and modes without the contents") }
+        guard let metadata = abilities.metadata else {
+            throw Self.cannot("change dates and modes without the contents")
+        }
         return try await reporting(.updateMetadata, identifier, at: path) { () async throws(FileProviderError) in
             try await metadata.updateMetadata(identifier, to: facts, baseVersion: baseVersion)
         }
