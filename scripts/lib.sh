@@ -13,7 +13,7 @@ MOUNT_PACKAGES=(rsync perl vim nano emacs-nox libglib2.0-bin gcc libc6-dev stres
     libreoffice-writer-nogui python3-uno xfsprogs btrfs-progs
     libsecret-1-0 gnome-keyring dbus bubblewrap tmux poppler-utils
     desktop-file-utils xdg-utils python3-gi chafa cups-daemon cups-client)
-SERVER_PACKAGES=(apache2-bin openssl openssh-server python3-venv)
+SERVER_PACKAGES=(apache2-bin openssl dovecot-imapd openssh-server python3-venv)
 TEST_PACKAGES=("${UNIT_PACKAGES[@]}" "${MOUNT_PACKAGES[@]}" "${SERVER_PACKAGES[@]}")
 
 # More packages for the tests with desktop services (scripts/test desktop).
