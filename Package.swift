@@ -194,9 +194,10 @@ let package = Package(
         .executableTarget(
             name: "hydrant",
             dependencies: [
-                "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction",
-                "DocumentPicker", "FileCoordination", "FileProvider", "FileProviderTesting", "HTTPTransport",
-                "MetadataQuery", "Pictures", "ProcessProvider", "QueryLanguage", "Stores", "Surroundings",
+                "Accounts", "ChildProcess", "CLinux", "Daemon", "ControlAPI", "DocumentContainers",
+                "DocumentInteraction", "DocumentPicker", "FileCoordination", "FileProvider", "FileProviderTesting",
+                "HTTPTransport", "MetadataQuery", "Pictures", "ProcessProvider", "QueryLanguage", "Stores",
+                "Surroundings",
                 "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
             ]),
 

@@ -78,7 +78,7 @@ OURS = {
         "RcloneProvider", "S3Provider", "Surroundings", "WebDAVProvider",
     ],
     "hydrant": [
-        "Accounts", "ChildProcess", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
+        "Accounts", "ChildProcess", "CLinux", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
         "FileCoordination", "FileProvider", "FileProviderTesting", "HTTPTransport", "MetadataQuery", "Pictures",
         "ProcessProvider", "QueryLanguage", "Stores", "TerminalPicker", "Surroundings", "UniformTypes",
     ],

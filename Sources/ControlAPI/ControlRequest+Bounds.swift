@@ -10,6 +10,9 @@ extension ControlRequest {
     /// Seconds since 1970: to the end of the year 9999.
     public static let moments = 0...253_402_300_799.0
 
+    /// The most versions to list.
+    public static let versionCounts = 1...1_000
+
     /// The number in the request that is out of bounds; nil: none.
     var problem: String? {
         switch self {
@@ -27,6 +30,9 @@ extension ControlRequest {
         case .query(let request): request.problem
         case .promised(_, _, let size?):
             Self.thumbnailSizes.contains(size) ? nil : "a thumbnail of \(size) pixels"
+        case .versions(_, let limit): Self.versionCounts.contains(limit) ? nil : "\(limit) versions"
+        case .copyVersion(_, let version, let descriptor):
+            version.size < 0 || descriptor < 0 ? "a version of \(version.size) bytes into \(descriptor)" : nil
         case .bindClaim(_, let pid): pid > 0 ? nil : "process \(pid)"
         default: nil
         }

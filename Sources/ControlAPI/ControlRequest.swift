@@ -135,6 +135,12 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case thumbnails(isOn: Bool?)
     /// Describe items, here or not; answered with ``ControlResponse/promised(_:)`` in the order of `paths`.
     case promised(paths: [PathBytes], wantsTags: Bool, thumbnail: Int?)
+    /// List the versions that the store keeps of a document, at most `limit`; answered with
+    /// ``ControlResponse/versions(_:)``, the newest first.
+    case versions(path: PathBytes, limit: Int)
+    /// Write all bytes of a version into an empty file that the client has open for writing under this descriptor;
+    /// answered with ``ControlResponse/done`` when they are in the file, not yet durable.
+    case copyVersion(path: PathBytes, version: VersionStatus, descriptor: Int32)
     /// Remove the copy in this folder when its process has ended; answered with ``ControlResponse/done``, at once.
     case keepImport(folder: String)
 }

@@ -36,6 +36,7 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case textIndex(TextIndexStatus)
     case thumbnails(ThumbnailStatus)
     case policy([DownloadRule])
+    case versions([VersionStatus])
 }
 
 /// The outcome for one path of a request.

@@ -17,6 +17,8 @@ extension DomainService {
         case .coordinate(let request): return await coordination.coordinate(request, listener)
         case .present(let request): return await coordination.present(request, listener)
         case .fetch(let path): return await picking.fetch(path, listener) { await download([path], $0) }
+        case .copyVersion(let path, let version, let descriptor):
+            return await copyVersion(version, of: path, into: descriptor, of: listener.peer)
         case .query(let request): return await queries.query(request, listener)
         case .access(let request): return await bookmarks.access(request, from: listener.process, listener)
         default: return await respond(to: request)

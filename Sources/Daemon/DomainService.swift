@@ -76,10 +76,11 @@ struct DomainService: ControlService {
             case .settleQueries: return await queries.settle()
             case .promised(let paths, let wantsTags, let size):
                 return .promised(await promised(paths, wantsTags: wantsTags, thumbnail: size))
+            case .versions(let path, let limit): return .versions(try await versions(of: path, limit: limit))
             case .keepImport(let folder):
                 try TemporaryCopies.keep(folder)
                 return .done
-            case .events, .reporting, .coordinate, .present, .access, .fetch, .query:
+            case .events, .reporting, .coordinate, .present, .access, .fetch, .query, .copyVersion:
                 return .failure(
                     ControlFailure(
                         code: ControlFailure.notReported, message: "this request needs a connection for reports"))

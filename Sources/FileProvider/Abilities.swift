@@ -8,6 +8,7 @@ package enum Ability: String, Hashable, Sendable, CaseIterable {
     case trashing = "Trashing"
     case thumbnailProviding = "ThumbnailProviding"
     case thumbnailKeeping = "ThumbnailKeeping"
+    case versionKeeping = "VersionKeeping"
     case quotaReporting = "QuotaReporting"
     case searchingProvider = "SearchingProvider"
     case signingIn = "SigningIn"
@@ -30,6 +31,7 @@ package struct ProviderAbilities: Sendable {
     package let trash: (any Trashing)?
     package let thumbnails: (any ThumbnailProviding)?
     package let keptThumbnails: (any ThumbnailKeeping)?
+    package let keptVersions: (any VersionKeeping)?
     package let space: (any QuotaReporting)?
     package let searching: (any SearchingProvider)?
     package let accounts: (any SigningIn)?
@@ -45,6 +47,7 @@ package struct ProviderAbilities: Sendable {
         trash = counts(.trashing) ? provider as? any Trashing : nil
         thumbnails = counts(.thumbnailProviding) ? provider as? any ThumbnailProviding : nil
         keptThumbnails = counts(.thumbnailKeeping) ? provider as? any ThumbnailKeeping : nil
+        keptVersions = counts(.versionKeeping) ? provider as? any VersionKeeping : nil
         space = counts(.quotaReporting) ? provider as? any QuotaReporting : nil
         searching = counts(.searchingProvider) ? provider as? any SearchingProvider : nil
         accounts = counts(.signingIn) ? provider as? any SigningIn : nil

@@ -75,6 +75,24 @@ extension ProcessProvider: ThumbnailKeeping {
     }
 }
 
+extension ProcessProvider: VersionKeeping {
+    package func versions(
+        of identifier: ItemIdentifier, limit: Int
+    ) async throws(FileProviderError) -> [DocumentVersion] {
+        let answer: Message.VersionList = try await call(
+            .versions, Message.Versions(identifier: identifier, limit: limit))
+        return answer.value
+    }
+
+    package func startProvidingVersion(
+        _ version: DocumentVersion, of identifier: ItemIdentifier, into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        try await nothing(
+            .startProvidingVersion,
+            Message.ProvideVersion(identifier: identifier, version: WireDocumentVersion(version)), into: sink)
+    }
+}
+
 extension ProcessProvider: QuotaReporting, SearchingProvider {
     package func quota() async throws(FileProviderError) -> StoreQuota {
         let answer: Message.Quota = try await call(.quota, Message.Nothing())

@@ -41,7 +41,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 
 __all__ = [
     "ROOT", "Item", "ItemPage", "Template", "Metadata", "Version", "ChangePage", "Quota", "Finding", "Search", "Store",
-    "Domain", "KnownItem", "Sink", "Contents", "Provider", "main", "check_name", "is_cancelled", "working",
+    "DocumentVersion", "Domain", "KnownItem", "Sink", "Contents", "Provider", "main", "check_name", "is_cancelled", "working",
     "ProviderError", "NoSuchItem", "FilenameCollision", "VersionMismatch", "ServerUnreachable", "NotAuthenticated",
     "PermissionDenied", "InsufficientQuota", "CannotSynchronize", "DirectoryNotEmpty", "Busy", "Cancelled", "InvalidName",
     "Unsupported", "ReadOnly", "SyncAnchorExpired",
@@ -269,6 +269,17 @@ class Finding:
     size: int
     modified: int
     identifier: Optional[str] = None
+
+
+@dataclass
+class DocumentVersion:
+    """A version of a document that the store still has; `identifier` is the store's name for it."""
+
+    identifier: str
+    size: int
+    modified: int
+    author: Optional[str] = None
+    label: Optional[str] = None
 
 
 @dataclass
@@ -654,6 +665,14 @@ class Provider:
         """Keeps a picture of a document."""
         raise Unsupported("keepThumbnail")
 
+    def versions(self, identifier: str, limit: int) -> List[DocumentVersion]:
+        """The versions that the store keeps of a document, the newest first, without the present contents."""
+        raise Unsupported("versions")
+
+    def start_providing_version(self, identifier: str, version: DocumentVersion, sink: Sink) -> None:
+        """Writes all bytes of a version to the sink."""
+        raise Unsupported("startProvidingVersion")
+
     def credential_may_have_changed(self) -> None:
         """The user may have signed in again."""
 
@@ -674,7 +693,7 @@ _ABILITIES = {
     "MetadataUpdating": "update_metadata", "ServerSideCopying": "copy_item", "Trashing": "trash_item",
     "ChangeEnumerating": "enumerate_changes", "FolderVersioning": "folder_version", "QuotaReporting": "quota",
     "SearchingProvider": "search", "ThumbnailProviding": "thumbnail", "ThumbnailKeeping": "keep_thumbnail",
-    "SigningIn": "sign_out",
+    "VersionKeeping": "versions", "SigningIn": "sign_out",
 }
 
 
@@ -1031,6 +1050,28 @@ class _Connection:
     def _do_keepThumbnail(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
         picture = Contents(request, params["contents"]["size"]).read_all()
         provider.keep_thumbnail(picture, params["identifier"], _text(params["version"]))
+        return {}
+
+    def _do_versions(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        values = []
+        for version in provider.versions(params["identifier"], params["limit"]):
+            value: Dict[str, Any] = {
+                "identifier": version.identifier, "size": version.size,
+                "contentModificationDate": _moment(version.modified)}
+            if version.author is not None:
+                value["author"] = version.author
+            if version.label is not None:
+                value["label"] = version.label
+            values.append(value)
+        return {"versions": self._send_parts(request, "versions", values)}
+
+    def _do_startProvidingVersion(
+            self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        given = params["version"]
+        version = DocumentVersion(
+            given["identifier"], given["size"], _nanoseconds(given["contentModificationDate"]),
+            given.get("author"), given.get("label"))
+        provider.start_providing_version(params["identifier"], version, Sink(request, 0, version.size))
         return {}
 
     def _do_signOut(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:

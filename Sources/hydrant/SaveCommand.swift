@@ -2,7 +2,7 @@ import ArgumentParser
 import ControlAPI
 import Foundation
 
-struct SaveCommand: ParsableCommand {
+struct SaveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "save", abstract: "Copy a document with its local changes out of the mount.",
         discussion: """
@@ -31,7 +31,7 @@ struct SaveCommand: ParsableCommand {
         var bytes: Int64
     }
 
-    func run() throws {
+    func run() async throws {
         _ = try MountedPath(path)
         let source = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
         guard source >= 0 else {
@@ -44,7 +44,7 @@ struct SaveCommand: ParsableCommand {
             throw fail("\(path): not a document; name the documents to save")
         }
         let target = try SaveTarget(to, named: (path as NSString).lastPathComponent)
-        let bytes = try target.fill { descriptor in try copy(source, status, to: descriptor, target.path) }
+        let bytes = try await target.fill { descriptor in try copy(source, status, to: descriptor, target.path) }
         if json { return print(Output.json(Report(path: path, to: target.path, bytes: bytes))) }
         print("\(path): \(Output.bytes(bytes)) saved to \(target.path)")
     }
@@ -62,63 +62,12 @@ struct SaveCommand: ParsableCommand {
                 )
             }
             if count == 0 { break }
-            var done = 0
-            while done < count {
-                let written = buffer.withUnsafeBytes { write(target, $0.baseAddress! + done, count - done) }
-                if written < 0 {
-                    if errno == EINTR { continue }
-                    throw fail("\(name): \(reason())")
-                }
-                done += written
-            }
+            guard writeAll(buffer[..<count], to: target) else { throw fail("\(name): \(reason())") }
             total += Int64(count)
         }
         guard fchmod(target, status.st_mode & 0o777) == 0 else { throw fail("\(name): \(reason())") }
         var times = [status.st_atim, status.st_mtim]
         guard futimens(target, &times) == 0, fsync(target) == 0 else { throw fail("\(name): \(reason())") }
         return total
-    }
-}
-
-private func reason() -> String { String(cString: strerror(errno)) }
-
-/// A file that does not exist yet, and appears whole or not at all.
-private struct SaveTarget {
-    let path: String
-    private let folder: String
-
-    init(_ named: String, named name: String) throws {
-        var status = stat()
-        let isFolder = stat(named, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-        let wanted = isFolder ? (named as NSString).appendingPathComponent(name) : named
-        let above = (wanted as NSString).deletingLastPathComponent
-        guard let resolved = realpath(above.isEmpty ? "." : above, nil) else { throw fail("\(above): \(reason())") }
-        defer { free(resolved) }
-        folder = String(cString: resolved)
-        path = (folder as NSString).appendingPathComponent((wanted as NSString).lastPathComponent)
-        if let mount = MountTable.hydrantMount(containing: path) {
-            throw fail("\(named): in the mount \(mount.mountPoint); choose a place outside")
-        }
-        if lstat(path, &status) == 0 { throw fail("\(path): exists already; nothing is overwritten") }
-    }
-
-    func fill(_ body: (Int32) throws -> Int64) throws -> Int64 {
-        let draft = folder + "/.hydrant-save-\(getpid())"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw fail("\(folder): \(reason())") }
-        defer {
-            close(descriptor)
-            unlink(draft)
-        }
-        let count = try body(descriptor)
-        // link(2) does not overwrite. Without hard links, checking first is the best that we can do.
-        if link(draft, path) != 0 {
-            var status = stat()
-            guard errno != EEXIST, lstat(path, &status) != 0 else {
-                throw fail("\(path): exists already; nothing is overwritten")
-            }
-            guard rename(draft, path) == 0 else { throw fail("\(path): \(reason())") }
-        }
-        return count
     }
 }

@@ -129,6 +129,61 @@ struct BucketTests {
         }
     }
 
+    @Test("hydrant versions: list, copy out, restore")
+    func versions() async throws {
+        try await Self.withBucket { it in
+            try it.server.keepVersions()
+            let keys = [
+                "AWS_ACCESS_KEY_ID": S3TestServer.accessKey, "AWS_SECRET_ACCESS_KEY": S3TestServer.secretKey,
+            ]
+            try it.start("\(it.server.url)/home?endpoint=\(it.server.endpoint)", environment: keys)
+            let path = "\(it.mount.mountPoint)/report.txt"
+            for text in ["first", "second version"] {
+                try it.mount.run("printf '\(text)' > report.txt && setfattr -n user.note -v kept report.txt")
+                let synced = try it.hydrant("sync", it.mount.mountPoint, "--timeout", "60")
+                #expect(synced.succeeded, "\(synced)")
+            }
+            func listed() throws -> [String] {
+                let answer = try it.hydrant("versions", path, "--json")
+                #expect(answer.succeeded, "\(answer)")
+                return answer.stdout.matches(of: /"identifier" : "([^"]+)"/).map { String($0.1) }
+            }
+            let first = try #require(try listed().first)
+            #expect(try listed().count == 1)
+            let shown = try it.hydrant("versions", path)
+            #expect(shown.stdout.contains(first) && shown.stdout.contains("5 byte"), "\(shown)")
+            let copied = try it.hydrant(
+                "versions", path, "--copy", first, "--to", "\(it.mount.sandbox.path)/old.txt")
+            #expect(copied.succeeded, "\(copied)")
+            #expect(try it.mount.run("cat '\(it.mount.sandbox.path)/old.txt' report.txt") == "firstsecond version")
+            let again = try it.hydrant("versions", path, "--copy", first, "--to", "\(it.mount.sandbox.path)/old.txt")
+            #expect(!again.succeeded && again.stderr.contains("exists already"), "\(again)")
+            let unknown = try it.hydrant("versions", path, "--restore", "nobody")
+            #expect(!unknown.succeeded && unknown.stderr.contains("keeps no version “nobody”"), "\(unknown)")
+
+            try it.mount.run("chmod 640 report.txt")
+            let synced = try it.hydrant("sync", it.mount.mountPoint, "--timeout", "60")
+            #expect(synced.succeeded, "\(synced)")
+            let restored = try it.hydrant("versions", path, "--restore", first)
+            #expect(restored.succeeded && restored.stdout.contains("restored version"), "\(restored)")
+            #expect(
+                try it.mount.run(
+                    "cat report.txt; stat -c ' %a' report.txt; getfattr -n user.note --only-values report.txt")
+                    == "first 640\nkept")
+            #expect(try it.mount.run("ls -A") == "report.txt\n")
+            let sent = try it.hydrant("sync", it.mount.mountPoint, "--timeout", "60")
+            #expect(sent.succeeded, "\(sent)")
+            try it.expect("home/report.txt", "first")
+            // What the restored version has replaced is a version too.
+            #expect(try listed().count == 2)
+            #expect(try it.hydrant("pause", it.mount.mountPoint).succeeded)
+            try it.mount.run("printf 'not sent' > report.txt")
+            let unsent = try it.hydrant("versions", path, "--restore", first)
+            #expect(!unsent.succeeded && unsent.stderr.contains("not in the store yet"), "\(unsent)")
+            #expect(try it.mount.run("cat report.txt") == "not sent")
+        }
+    }
+
     @Test("a domain names any store")
     func anyStore() async throws {
         try await withSandbox(Self.options) { mount in
@@ -140,6 +195,11 @@ struct BucketTests {
             let mounted = try mount.hydrant(["mount", "disk", mount.mountPoint])
             #expect(mounted.succeeded, "\(mounted)")
             #expect(try mount.run("cat there.txt") == "there")
+            try mount.run("mkdir folder")
+            for (name, reason) in [("there.txt", "cannot keep versions"), ("folder", "is not a document")] {
+                let versions = try mount.hydrant(["versions", "\(mount.mountPoint)/\(name)"])
+                #expect(!versions.succeeded && versions.stderr.contains(reason), "\(versions)")
+            }
             try mount.unmount()
             for (words, reason) in [
                 (["domain", "add", "x", "nosuch:thing"], "hydrant-provider-nosuch"),

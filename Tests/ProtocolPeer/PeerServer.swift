@@ -40,6 +40,7 @@ final class PeerServer: Sendable {
             (.thumbnailProviding, abilities.thumbnails != nil),
             (.thumbnailKeeping, abilities.keptThumbnails?.keepsThumbnails == true),
             (.quotaReporting, abilities.space != nil), (.searchingProvider, abilities.searching?.canSearch == true),
+            (.versionKeeping, abilities.keptVersions?.keepsVersions == true),
             (.signingIn, abilities.accounts != nil),
         ]
         // A name from a later version of the protocol is ignored.
@@ -59,7 +60,7 @@ final class PeerServer: Sendable {
                 await abilities.accounts?.signOut()
                 request.answer(Message.Nothing())
             case .persistentIdentifierForItem, .urlForItem: try await identify(request, connection)
-            case .thumbnail, .keepThumbnail, .startProvidingItem, .itemChanged, .createItem:
+            case .thumbnail, .keepThumbnail, .startProvidingVersion, .startProvidingItem, .itemChanged, .createItem:
                 try await transfer(request, connection)
             case .some(let method): try await simple(method, request)
             case nil: break
@@ -120,6 +121,12 @@ final class PeerServer: Sendable {
             request.answer(
                 Message.ItemAnswer(
                     try await provider.createItem(params.template.value, contents: params.contents.map(source))))
+        case .startProvidingVersion:
+            guard let keeping = abilities.keptVersions else { return }
+            let params = try request.params(Message.ProvideVersion.self)
+            try await keeping.startProvidingVersion(
+                params.version.value, of: params.identifier, into: PeerSink(request: request))
+            request.answer(Message.Nothing())
         case .thumbnail:
             guard let thumbnails = abilities.thumbnails else { return }
             let params = try request.params(Message.Thumbnail.self)
@@ -193,6 +200,11 @@ final class PeerServer: Sendable {
         case .quota:
             guard let space = abilities.space else { return }
             request.answer(Message.Quota(try await space.quota()))
+        case .versions:
+            guard let keeping = abilities.keptVersions else { return }
+            let params = try request.params(Message.Versions.self)
+            request.answer(
+                list: Message.VersionList(try await keeping.versions(of: params.identifier, limit: params.limit)))
         case .search:
             guard let searching = abilities.searching else { return }
             let params = try request.params(Message.Search.self)

@@ -37,7 +37,7 @@ package final class S3TestServer: Sendable {
         directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private static func installed(_ name: String) throws -> String {
+    fileprivate static func installed(_ name: String) throws -> String {
         let environment = ProcessInfo.processInfo.environment["HYDRANT_TEST_SERVERS"]
         let folder = environment ?? FileManager.default.currentDirectoryPath + "/.build/servers"
         let path = "\(folder)/bin/\(name)"
@@ -126,6 +126,27 @@ package struct S3TestBucket: Sendable {
         return try S3Provider(
             address: try S3Address("\(url)/\(prefix)"), settings: settings, credentials: server.credentials,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+
+    /// From now on the bucket keeps the versions that others replace.
+    package func keepVersions() throws {
+        let program = """
+            import boto3, sys
+            from botocore.config import Config
+            endpoint, bucket = sys.argv[1:]
+            client = boto3.client("s3", endpoint_url=endpoint, aws_access_key_id="\(S3TestServer.accessKey)",
+                aws_secret_access_key="\(S3TestServer.secretKey)", region_name="us-east-1",
+                config=Config(s3={"addressing_style": "path"}))
+            client.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+            """
+        let child = try ChildProcess(
+            [try S3TestServer.installed("python3"), "-c", program, endpoint, name],
+            environment: ["PATH": "/usr/bin:/bin", "HOME": server.directory],
+            output: "\(server.directory)/versioning-\(name)")
+        guard child.wait(limit: 60).succeeded else {
+            child.destroy()
+            throw HarnessError("the bucket cannot be told to keep versions: see \(server.directory)")
+        }
     }
 
     func make() async throws {

@@ -12,4 +12,13 @@ import Testing
             print(report)
         }
     }
+
+    @Test(arguments: S3ServerKind.allCases) func aBucketWithVersionsKeepsTheRules(_ kind: S3ServerKind) async throws {
+        try await withS3(kind) { server in
+            try server.keepVersions()
+            let report = try await ConformanceSuite.check(
+                try server.provider(), otherClient: try server.provider())
+            #expect(!report.skipped.contains { $0.rule.number / 100 == 21 }, "\(report)")
+        }
+    }
 }

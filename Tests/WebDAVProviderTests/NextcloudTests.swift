@@ -64,6 +64,36 @@ struct NextcloudTests {
         }
     }
 
+    @Test("what a document was before, without what it is") func versions() async throws {
+        try await Self.withProvider { server, proxy, provider in
+            var item = try await provider.createItem(Self.template("a ü"), contents: BytesSource(Array("first".utf8)))
+            #expect(try await provider.versions(of: item.identifier, limit: 10).isEmpty)
+            for (number, text) in ["second, longer", "third"].enumerated() {
+                item = try await provider.itemChanged(
+                    item.identifier, contents: BytesSource(Array(text.utf8)),
+                    metadata: Self.metadata(1_700_000_100 + Int64(number)), baseVersion: item.version)
+            }
+            let versions = try await provider.versions(of: item.identifier, limit: 10)
+            #expect(versions.map(\.identifier) == ["1700000100", "1700000000"])
+            #expect(versions.map(\.size) == [14, 5])
+            #expect(versions.map(\.contentModificationDate.seconds) == [1_700_000_100, 1_700_000_000])
+            let sink = CollectingSink(range: 0..<14)
+            try await provider.startProvidingVersion(versions[0], of: item.identifier, into: sink)
+            #expect(sink.bytes == Array("second, longer".utf8))
+            // A name that would lead elsewhere is not sent.
+            proxy.clear()
+            let before = proxy.requests.count
+            var other = versions[0]
+            other.identifier = "../../../files/\(TestServer.user)/a"
+            var refused: FileProviderError?
+            do throws(FileProviderError) {
+                try await provider.startProvidingVersion(other, of: item.identifier, into: sink)
+            } catch { refused = error }
+            #expect(refused?.code == .noSuchItem)
+            #expect(proxy.requests.count == before)
+        }
+    }
+
     @Test("a document replaced in parts stays the same document, and a stale base version is refused") func replaced()
         async throws
     {

@@ -3,7 +3,7 @@ import Foundation
 
 /// A store in memory that answers as its ``Tampering`` says.
 final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerating, ServerSideCopying, Trashing,
-    ThumbnailKeeping, QuotaReporting, SearchingProvider
+    ThumbnailKeeping, VersionKeeping, QuotaReporting, SearchingProvider
 {
     typealias Failure = FileProviderError
     private let base: InMemoryProvider
@@ -140,6 +140,18 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
     ) async throws(Failure) {
         if let keep = tampering.keepThumbnail { return try await keep(base, thumbnail, identifier, version) }
         try await base.keepThumbnail(thumbnail, of: identifier, version: version)
+    }
+
+    func versions(of identifier: ItemIdentifier, limit: Int) async throws(Failure) -> [DocumentVersion] {
+        if let versions = tampering.versions { return try await versions(base, identifier, limit) }
+        return try await base.versions(of: identifier, limit: limit)
+    }
+
+    func startProvidingVersion(
+        _ version: DocumentVersion, of identifier: ItemIdentifier, into sink: any ContentSink
+    ) async throws(Failure) {
+        if let provide = tampering.provideVersion { return try await provide(base, version, identifier, sink) }
+        try await base.startProvidingVersion(version, of: identifier, into: sink)
     }
 
     func quota() async throws(Failure) -> StoreQuota {

@@ -36,6 +36,9 @@ struct Tampering: Sendable {
     var trash: (@Sendable (Base, ItemIdentifier, ItemVersion) async throws(Failure) -> Void)?
     var thumbnail: (@Sendable (Base, ItemIdentifier, ContentVersion, Int) async throws(Failure) -> Thumbnail?)?
     var keepThumbnail: (@Sendable (Base, Thumbnail, ItemIdentifier, ContentVersion) async throws(Failure) -> Void)?
+    var versions: (@Sendable (Base, ItemIdentifier, Int) async throws(Failure) -> [DocumentVersion])?
+    var provideVersion:
+        (@Sendable (Base, DocumentVersion, ItemIdentifier, any ContentSink) async throws(Failure) -> Void)?
     var quota: (@Sendable (Base) async throws(Failure) -> StoreQuota)?
     var search: (@Sendable (Base, StoreSearch) async throws(Failure) -> StoreFindings)?
     var persistentIdentifier: (@Sendable (URL, any FileProviderDomain) async throws(Failure) -> ItemIdentifier)?

@@ -107,6 +107,26 @@ extension FaultInjectingProvider: ThumbnailKeeping where Base: ThumbnailKeeping 
     }
 }
 
+extension FaultInjectingProvider: VersionKeeping where Base: VersionKeeping {
+    public var keepsVersions: Bool { base.keepsVersions }
+
+    public func versions(
+        of identifier: ItemIdentifier, limit: Int
+    ) async throws(FileProviderError) -> [DocumentVersion] {
+        try await call(.versions) { [base] () async throws(FileProviderError) in
+            try await base.versions(of: identifier, limit: limit)
+        }
+    }
+
+    public func startProvidingVersion(
+        _ version: DocumentVersion, of identifier: ItemIdentifier, into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        try await call(.startProvidingVersion) { [base] () async throws(FileProviderError) in
+            try await base.startProvidingVersion(version, of: identifier, into: sink)
+        }
+    }
+}
+
 extension FaultInjectingProvider: QuotaReporting where Base: QuotaReporting {
     public func quota() async throws(FileProviderError) -> StoreQuota {
         try await call(.quota) { [base] () async throws(FileProviderError) in try await base.quota() }

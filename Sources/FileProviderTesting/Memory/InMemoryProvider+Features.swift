@@ -90,6 +90,38 @@ extension InMemoryProvider: ThumbnailKeeping {
     }
 }
 
+extension InMemoryProvider: VersionKeeping {
+    /// As ``features`` says.
+    public var keepsVersions: Bool { features.contains(.versions) }
+
+    /// The last versions that others have replaced, at most 100.
+    public func versions(
+        of identifier: ItemIdentifier, limit: Int
+    ) async throws(FileProviderError) -> [DocumentVersion] {
+        note(HookCall(.versions, identifier))
+        try require(.versions)
+        let node = try withStore { store throws(FileProviderError) in try store.document(identifier) }
+        return node.past.reversed().prefix(limit).map(\.version)
+    }
+
+    public func startProvidingVersion(
+        _ version: DocumentVersion, of identifier: ItemIdentifier, into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        note(HookCall(.startProvidingVersion, identifier))
+        try require(.versions)
+        let node = try withStore { store throws(FileProviderError) in try store.document(identifier) }
+        guard let past = node.past.first(where: { $0.version.identifier == version.identifier }) else {
+            throw FileProviderError(.noSuchItem, "\(identifier): the store has no version “\(version.identifier)”")
+        }
+        var offset = 0
+        while offset < past.bytes.count {
+            let end = min(offset + pieceSize, past.bytes.count)
+            try await sink.write(Array(past.bytes[offset..<end]), at: Int64(offset))
+            offset = end
+        }
+    }
+}
+
 extension InMemoryProvider: QuotaReporting {
     /// The bytes of all documents, and the ``capacity``.
     public func quota() async throws(FileProviderError) -> StoreQuota {

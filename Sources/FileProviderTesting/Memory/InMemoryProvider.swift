@@ -39,9 +39,11 @@ public final class InMemoryProvider: FileProviderExtension {
         public static let searching = Features(rawValue: 32)
         /// Keeping the thumbnails that programs give documents; requires ``thumbnails``.
         public static let keepingThumbnails = Features(rawValue: 64)
+        /// Keeping the versions that others have replaced.
+        public static let versions = Features(rawValue: 128)
         /// All features.
         public static let all: Features = [
-            .changes, .copying, .trash, .thumbnails, .quota, .searching, .keepingThumbnails,
+            .changes, .copying, .trash, .thumbnails, .quota, .searching, .keepingThumbnails, .versions,
         ]
     }
 
@@ -68,7 +70,9 @@ public final class InMemoryProvider: FileProviderExtension {
         self.pageSize = pageSize
         self.pieceSize = pieceSize
         self.signalsOwnChanges = signalsOwnChanges
-        state = Mutex(State(store: MemoryStore(made: Self.now)))
+        var store = MemoryStore(made: Self.now)
+        store.keepsVersions = features.contains(.versions)
+        state = Mutex(State(store: store))
     }
 
     // MARK: The journal

@@ -10,6 +10,10 @@ struct MemoryNode: Sendable {
     /// The picture that a test gave it; new contents remove it.
     var thumbnail: [UInt8]?
 
+    /// The contents that others have replaced, the newest last.
+    private(set) var past: [(version: DocumentVersion, bytes: [UInt8])] = []
+    private static let mostPast = 100
+
     /// The revisions of the whole store at which each part last changed.
     private var content: Int
     private var place: Int
@@ -27,6 +31,14 @@ struct MemoryNode: Sendable {
             version: ItemVersion(content: ContentVersion(""), metadata: MetadataVersion("")))
         item.extendedAttributes = Self.mayHaveAttributes(item.kind) ? template.extendedAttributes ?? [:] : nil
         updateVersion()
+    }
+
+    /// Keeps the present contents as a version.
+    mutating func keepVersion() {
+        let version = DocumentVersion(
+            identifier: "content \(content)", size: item.size, contentModificationDate: item.contentModificationDate)
+        past.append((version, bytes))
+        if past.count > Self.mostPast { past.removeFirst() }
     }
 
     mutating func setBytes(_ bytes: [UInt8], revision: Int) {

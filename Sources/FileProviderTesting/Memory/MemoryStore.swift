@@ -11,6 +11,8 @@ struct MemoryStore: Sendable {
     var capacity: Int64?
     /// The trashed items, in order.
     var trash: [MemoryNode] = []
+    /// Whether contents that others replace stay as versions.
+    var keepsVersions = false
     private(set) var log = ChangeLog()
 
     init(made date: FileTime) {
@@ -141,6 +143,7 @@ struct MemoryStore: Sendable {
         try checkContent(of: node, base)
         revision += 1
         used += Int64(bytes.count) - node.item.size
+        if keepsVersions { node.keepVersion() }
         node.setBytes(bytes, revision: revision)
         node.setMetadata(metadata, revision: revision)
         keep(node)

@@ -118,7 +118,7 @@ final class S3Abilities: Sendable {
             if first.refusal.isMismatch { return traits }
             // Not even a condition that holds: perhaps it does not know the header.
             guard try await put(key, "1", .none).tag != nil else { throw client.failure(first.refusal, key) }
-            _ = try await client.delete(key)
+            try await remove(key)
             logger.warning("the bucket keeps no conditions", metadata: ["bucket": "\(client.address.bucket)"])
             return traits
         }
@@ -146,7 +146,7 @@ final class S3Abilities: Sendable {
                 traits.keepsDeletion = true
             }
         }
-        _ = try await client.delete(key)
+        try await remove(key)
         traits.keepsBackslash = try await keepsBackslash(key)
         traits.hasFolders = try await hasFolders(key)
         return traits
@@ -175,14 +175,14 @@ final class S3Abilities: Sendable {
         {
             traits.keepsCopyTarget = refusal.isMismatch
         }
-        _ = try await client.delete(copy)
+        try await remove(copy)
     }
 
     private func hasFolders(_ key: String) async throws(FileProviderError) -> Bool {
         guard try await put(key + "/1", "1", .none).tag != nil else { return false }
-        _ = try await client.delete(key + "/1")
+        try await remove(key + "/1")
         guard try await client.head(key + "/") != nil else { return false }
-        _ = try await client.delete(key + "/")
+        try await remove(key + "/")
         return true
     }
 
@@ -190,9 +190,9 @@ final class S3Abilities: Sendable {
         let key = key + "\\x"
         guard try await put(key, "1", .none).tag != nil else { return false }
         let found = try await client.list(key, isFlat: true, limit: 1).objects.contains { $0.key == key }
-        _ = try await client.delete(key)
+        try await remove(key)
         // (The folder that such a server has made of it.)
-        if !found { _ = try await client.delete(key.replacing("\\x", with: "/")) }
+        if !found { try await remove(key.replacing("\\x", with: "/")) }
         return found
     }
 
@@ -221,8 +221,8 @@ final class S3Abilities: Sendable {
         if case .success = copy, let made = try await client.head(key + "-copy") {
             parts.copyKeepsTag = made.object.entityTag == head.object.entityTag
         }
-        _ = try await client.delete(key)
-        _ = try await client.delete(key + "-copy")
+        try await remove(key)
+        try await remove(key + "-copy")
         logger.info("the bucket's conditions for parts", metadata: ["kept": "\(parts)"])
         return parts
     }
@@ -247,6 +247,21 @@ final class S3Abilities: Sendable {
     }
 
     // MARK: Objects
+
+    /// Deletes an object of ours, with the versions that the bucket has kept of it.
+    private func remove(_ key: String) async throws(FileProviderError) {
+        let deletion = try await client.delete(key)
+        guard case .success(let mark?) = deletion else { return }
+        // (Not allowed to everybody who may change the bucket: then they stay.)
+        guard let listing = try? await client.versions(key) else { return }
+        logger.debug("removing versions", metadata: ["key": "\(key)", "deletion": "\(mark)"])
+        for version in listing.versions.prefix(Self.mostTries) where version.key == key {
+            _ = try? await client.delete(key, version: version.identifier)
+        }
+    }
+
+    /// The most versions that one look makes of an object.
+    private static let mostTries = 32
 
     private struct Try {
         var tag: String?

@@ -73,9 +73,20 @@ extension S3Client {
     }
 
     /// DELETE. Servers answer success for an object that is not there.
-    func delete(_ key: String, condition: S3Condition = .none) async throws(FileProviderError) -> Outcome<Void> {
-        let request = Request(method: "DELETE", key: key, headers: Self.headers(condition))
-        return try await exchange(request) { reply -> Void in _ = try? await reply.prefix(64 << 10) }
+    ///
+    /// - Parameter version: delete this version for good; nil: a bucket with versions keeps all of them.
+    /// - Returns: the version that marks the deletion; nil: the bucket keeps no versions.
+    @discardableResult
+    func delete(
+        _ key: String, condition: S3Condition = .none, version: String? = nil
+    ) async throws(FileProviderError) -> Outcome<String?> {
+        let request = Request(
+            method: "DELETE", key: key, query: version.map { [("versionId", $0)] } ?? [],
+            headers: Self.headers(condition))
+        return try await exchange(request) { reply -> String? in
+            _ = try? await reply.prefix(64 << 10)
+            return reply.field("x-amz-version-id")
+        }
     }
 
     /// CopyObject.

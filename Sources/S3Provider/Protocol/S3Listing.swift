@@ -117,9 +117,13 @@ struct S3ListingReader {
         tag.hasPrefix("\"") && tag.hasSuffix("\"") && tag.utf8.count > 1 ? String(tag.dropFirst().dropLast()) : tag
     }
 
-    /// Spaces are `+` in some servers' coding, and `%20` in others'; a plus sign is `%2B` in all.
     private func decoded(_ text: String) -> String? {
-        guard isEncoded else { return text }
+        isEncoded ? Self.decodedForm(text) : text
+    }
+
+    /// A key in the coding of `encoding-type=url`; nil: it is no UTF-8. Spaces are `+` in some servers' coding, and `%20`
+    /// in others'; a plus sign is `%2B` in all.
+    static func decodedForm(_ text: String) -> String? {
         let plain = text.utf8.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
         guard let bytes = PercentCoding.decode(plain) else { return nil }
         return String(validating: bytes, as: UTF8.self)
@@ -168,5 +172,5 @@ extension S3Client {
     }
 
     /// In bytes, of one part.
-    private static let longestListing = 16 << 20
+    static let longestListing = 16 << 20
 }

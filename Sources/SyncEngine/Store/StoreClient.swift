@@ -49,6 +49,7 @@ package final class StoreClient: Sendable {
     package var enumeratesChanges: Bool { abilities.changes != nil }
     package var updatesMetadata: Bool { abilities.metadata != nil }
     package var copiesItems: Bool { abilities.copies != nil }
+    package var keepsVersions: Bool { abilities.keptVersions?.keepsVersions == true }
     package var hasTrash: Bool { abilities.trash?.hasTrash == true }
     package var makesThumbnails: Bool { abilities.thumbnails != nil }
     package var keepsThumbnails: Bool { abilities.keptThumbnails?.keepsThumbnails == true }
@@ -385,6 +386,38 @@ package final class StoreClient: Sendable {
         try await reporting(.keepThumbnail, identifier, at: path, bytes: Int64(thumbnail.bytes.count)) {
             () async throws(FileProviderError) in
             try await keptThumbnails.keepThumbnail(thumbnail, of: identifier, version: version)
+        }
+    }
+
+    // MARK: Versions
+
+    /// The versions that the store keeps of a document, those that may be shown.
+    ///
+    /// - Throws: `unsupported` when the store keeps none.
+    package func versions(
+        of identifier: ItemIdentifier, limit: Int, at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) -> [DocumentVersion] {
+        guard let keeping = abilities.keptVersions, keeping.keepsVersions else {
+            throw Self.cannot("keep versions of documents")
+        }
+        let found = try await reporting(.versions, identifier, at: path) { () async throws(FileProviderError) in
+            try await keeping.versions(of: identifier, limit: limit)
+        }
+        var names: Set<String> = []
+        return found.prefix(limit).filter { $0.isPossible && names.insert($0.identifier).inserted }
+    }
+
+    /// Sends a version's bytes to `sink`, and checks that all of them have come.
+    package func provideVersion(
+        _ version: DocumentVersion, of identifier: ItemIdentifier, into sink: some ContentSink,
+        at path: @autoclosure () -> String?
+    ) async throws(FileProviderError) {
+        guard let keeping = abilities.keptVersions else { throw Self.cannot("keep versions of documents") }
+        let whole = WholeSink(sink, size: version.size)
+        try await reporting(.startProvidingVersion, identifier, at: path, bytes: version.size) {
+            () async throws(FileProviderError) in
+            try await keeping.startProvidingVersion(version, of: identifier, into: whole)
+            try whole.finish()
         }
     }
 

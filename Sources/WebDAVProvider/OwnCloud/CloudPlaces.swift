@@ -7,6 +7,8 @@ struct CloudPlaces: Sendable, Equatable {
     /// For parts of documents.
     var uploads: HTTPLocation
     var trash: HTTPLocation
+    /// For what documents were before, by their numbers.
+    var versions: HTTPLocation
     /// For searches; the parent of the others.
     var service: HTTPLocation
     /// The scope of searches: all of the user's documents.
@@ -28,6 +30,7 @@ struct CloudPlaces: Sendable, Equatable {
         let user = components[files + 1]
         uploads = place([Array("uploads".utf8), user])
         trash = place([Array("trashbin".utf8), user, Array("trash".utf8)])
+        versions = place([Array("versions".utf8), user, Array("versions".utf8)])
         service = place([])
         let own = place([Array("files".utf8), user])
         scope = String(own.path.dropFirst(service.path.count - 1))

@@ -33,11 +33,14 @@ extension WebDAVProvider: ThumbnailProviding {
 }
 
 extension CloudPlaces {
+    /// The server's number of an item; nil: it has none.
+    func number(of identifier: ItemIdentifier) -> Int64? {
+        identifier.rawValue.hasPrefix("f:") ? Int64(identifier.rawValue.dropFirst(2)) : nil
+    }
+
     /// Nil: the item has no number of the server.
     fileprivate func preview(of identifier: ItemIdentifier, size: Int) -> HTTPLocation? {
-        guard identifier.rawValue.hasPrefix("f:"), let number = Int64(identifier.rawValue.dropFirst(2)) else {
-            return nil
-        }
+        guard let number = number(of: identifier) else { return nil }
         // (The part before `remote.php/dav`.)
         let components = service.components.dropLast(2) + ["index.php", "core", "preview"].map { Array($0.utf8) }
         let side = min(max(size, 1), 2_048)

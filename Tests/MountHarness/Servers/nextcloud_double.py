@@ -196,6 +196,8 @@ class Store:
     def put(self, path, file, headers):
         """Puts an uploaded file in its place. Returns whether it is new there."""
         is_new, mtime = path not in self.nodes, headers.get("X-OC-MTime")
+        if not is_new and is_below(path, "files"):
+            self.keep_version(path)
         os.replace(file, self.disk(path))
         if is_new:
             self.scan()
@@ -209,6 +211,16 @@ class Store:
         self.nodes[path].checksum = headers.get("OC-Checksum", "").strip()
         self.refresh(path)
         return is_new
+
+    def versions_of(self, node): return self.disk(f"versions/{node.id}")
+
+    def keep_version(self, path):
+        """By the second of the date: the first of that second stays."""
+        folder, node = self.versions_of(self.nodes[path]), self.nodes[path]
+        os.makedirs(folder, exist_ok=True)
+        mtime = os.stat(self.disk(path)).st_mtime
+        if not os.path.exists(place := f"{folder}/{int(mtime)}") and node.size:  # (no version of an empty document)
+            shutil.copy2(self.disk(path), place)
 
     def move(self, source, target):
         os.rename(self.disk(source), self.disk(target))
@@ -297,7 +309,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         url = urlsplit(url).path
         refuse(re.search("%2f|%00", url, re.I), 404)  # (by Apache)
         names = [unicodedata.normalize("NFC", unquote(name)) for name in posixpath.normpath(url).split("/")]
-        is_known = names[:3] == ["", "remote.php", "dav"] and names[3:4] in (["files"], ["uploads"], ["trashbin"])
+        is_known = names[:3] == ["", "remote.php", "dav"] and names[3:4] in (["files"], ["uploads"], ["trashbin"], ["versions"])
         refuse(not is_known or names[4:5] != [self.server.user], 404, f"File with name {url} could not be located")
         path = "/".join(names[3:4] + names[5:])
         refuse_path(f'Invalid path "/{shown(path)}"' if ".." in names else "")
@@ -316,6 +328,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if method == "search":
             return self.search(b"".join(self.blocks()))
         path = self.path_of(url)
+        if is_below(path, "versions"):
+            return self.versions(path.split("/")[1:], method)
         if method == "put":
             return self.put(path)
         if method == "options":
@@ -370,6 +384,29 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if has_tag and not node.is_folder and (headers or not is_new):
             headers += [("ETag", node.tag), ("OC-ETag", node.tag)]
         return 201 if is_new else 204, [HTML, *headers]
+
+    def versions(self, names, method):
+        """versions/USER/versions/NUMBER: what the document was, by the second of its date; also what it is now."""
+        refuse(names[:1] != ["versions"] or len(names) not in (2, 3), 404)
+        refuse(method not in ("propfind", "get"), 403, "Permission denied")
+        with self.store.using():
+            found = [(path, node) for path, node in self.store.nodes.items()
+                     if str(node.id) == names[1] and is_below(path, "files") and not node.is_folder]
+            refuse(not found, 404)
+            (path, node), folder = found[0], self.store.versions_of(found[0][1])
+            kept = {name: f"{folder}/{name}" for name in os.listdir(folder)} if os.path.isdir(folder) else {}
+            kept |= {str(node.mtime): self.store.disk(path)}
+            refuse(len(names) == 3 and names[2] not in kept, 404)
+            if method == "get":
+                file = open(kept[names[2]], "rb")
+                return 200, [("Content-Type", kind(path))], (file, os.fstat(file.fileno()).st_size)
+            where = f"/remote.php/dav/versions/{quote(self.server.user)}/versions/{node.id}/"
+            responses = [(where, (element(D + "resourcetype", "<d:collection/>"), "200 OK"))]
+            for name, place in sorted(kept.items(), reverse=True):
+                about = {D + "getcontentlength": os.path.getsize(place), D + "getlastmodified": date(int(name)),
+                         D + "getetag": name, D + "resourcetype": ""}
+                responses.append((where + name, ("".join(element(*one) for one in about.items()), "200 OK")))
+            return multistatus(responses)
 
     def preview(self, wanted):
         """For PNG pictures only, and without a picture library: all of one colour."""
