@@ -8,6 +8,7 @@ package struct SyncEvent: Sendable {
     package enum Kind: String, Sendable, CaseIterable {
         case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, createItem, moveItem, deleteItem
         case updateMetadata, stopProvidingItem, copyItem, trashItem, enumerateChanges, keepThumbnail
+        case setFavorite, shareLink, endSharedLink, restoreTrashedItem
         /// An item was changed on both sides, and both versions are kept.
         case conflict
         case evicted
