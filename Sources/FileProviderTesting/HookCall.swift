@@ -5,6 +5,7 @@ public enum Hook: String, Hashable, Sendable, CaseIterable {
     case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, stopProvidingItem
     case createItem, moveItem, deleteItem, updateMetadata
     case currentSyncAnchor, enumerateChanges, copyItem, trashItem, thumbnail, keepThumbnail, quota, search
+    case trashedItems, restoreTrashedItem, shareLink, sharedLinks, endSharedLink, setFavorite
 }
 
 /// One call that a provider got, for tests that count calls.

@@ -114,7 +114,7 @@ extension InMemoryProvider: SearchingProvider {
 }
 
 extension InMemoryProvider {
-    private func require(_ ability: Features) throws(FileProviderError) {
+    func require(_ ability: Features) throws(FileProviderError) {
         guard features.contains(ability) else {
             throw FileProviderError(.unsupported, "the store cannot do this")
         }
