@@ -12,6 +12,7 @@ package enum Method: String, Sendable {
     case updateMetadata, copyItem, trashItem, quota, search, folderVersion
     case currentSyncAnchor, enumerateChanges
     case thumbnail, keepThumbnail
+    case setFavorite, shareLink, sharedLinks, endSharedLink, trashedItems, restoreTrashedItem
     case persistentIdentifierForItem, urlForItem
     case credentialMayHaveChanged, signOut
     // From the program: the contents of an upload, what the mounted domain knows, and notices.
@@ -88,7 +89,7 @@ package protocol ListAnswer: Codable, Sendable {
 
 extension Array {
     /// Nil for an array of fewer than two.
-    fileprivate var halves: ([Element], [Element])? {
+    var halves: ([Element], [Element])? {
         count < 2 ? nil : (Array(self[..<(count / 2)]), Array(self[(count / 2)...]))
     }
 }
