@@ -27,6 +27,12 @@ extension ControlRequest {
         case .query(let request): request.problem
         case .promised(_, _, let size?):
             Self.thumbnailSizes.contains(size) ? nil : "a thumbnail of \(size) pixels"
+        case .links(_, .make(let password, let until, _)):
+            if let count = password?.utf8.count, !(1...LinkRequest.longestPassword).contains(count) {
+                "a password of \(count) bytes"
+            } else {
+                until.flatMap { Self.moments.contains($0) ? nil : "a link until \($0)" }
+            }
         case .bindClaim(_, let pid): pid > 0 ? nil : "process \(pid)"
         default: nil
         }

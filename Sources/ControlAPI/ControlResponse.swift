@@ -36,6 +36,9 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case textIndex(TextIndexStatus)
     case thumbnails(ThumbnailStatus)
     case policy([DownloadRule])
+    case links([LinkStatus])
+    case trashed([TrashedStatus])
+    case restored(RestoredStatus)
 }
 
 /// The outcome for one path of a request.

@@ -19,6 +19,7 @@ struct Hydrant: AsyncParsableCommand {
             ConfigCommand.self,
             StatusCommand.self, EvictCommand.self, DownloadCommand.self,
             PinCommand.self, UnpinCommand.self, SyncCommand.self, RetryCommand.self, DiscardCommand.self,
+            ShareCommand.self, TrashCommand.self,
             SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,
             LimitCommand.self, EventsCommand.self, FindCommand.self, IndexCommand.self, PolicyCommand.self,
             CoordinateCommand.self,
