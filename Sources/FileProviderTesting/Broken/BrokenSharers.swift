@@ -49,14 +49,14 @@ extension BrokenProvider {
             }
         },
         BrokenProvider(2003, "Ending a link leaves it in the list.") {
-            let ended = Memo<[SharedLink]>([])
+            let ended = Memo([ItemIdentifier: [SharedLink]]())
             $0.endLink = { base, link, identifier async throws(FileProviderError) in
                 let all = try await base.sharedLinks(to: identifier)
                 try await base.endSharedLink(link, to: identifier)
-                ended { $0 += all.filter { $0.identifier == link } }
+                ended { $0[identifier, default: []] += all.filter { $0.identifier == link } }
             }
             $0.links = { base, identifier async throws(FileProviderError) in
-                try await base.sharedLinks(to: identifier) + ended { $0 }
+                try await base.sharedLinks(to: identifier) + ended { $0[identifier] ?? [] }
             }
         },
         BrokenProvider(2004, "Ending a link that the item does not have succeeds.") {
