@@ -48,10 +48,13 @@ extension Volume {
         case .identifier: value = item?.identifier.map { Array($0.rawValue.utf8) }
         case .version: value = item?.baseVersion?.content.bytes
         case .favorite:
-            guard engine.keepsFavorites, let item, !item.isExcluded, node.inode != .root else { break }
+            guard let item, !item.isExcluded, node.inode != .root else { break }
             do {
                 let wish = try catalog.read { try $0.favoriteWish(of: node.inode) }
-                value = Array((wish ?? item.remoteFacts.isFavorite ? "1" : "0").utf8)
+                // (What is known shows also before the store was asked whether it has favourites.)
+                if wish != nil || item.remoteFacts.isFavorite || engine.keepsFavorites {
+                    value = Array((wish ?? item.remoteFacts.isFavorite ? "1" : "0").utf8)
+                }
             } catch { throw VolumeError(error) }
         case .tags: value = item.map { Array($0.remoteFacts.tags.joined(separator: ",").utf8) }
         }

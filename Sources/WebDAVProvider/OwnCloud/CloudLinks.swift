@@ -222,7 +222,9 @@ private struct LinkQuestion {
 
     private static func message(_ answer: [UInt8]) -> String? {
         let text = (try? JSONDecoder().decode(Failure.self, from: Data(answer)))?.ocs.meta.message
-        return text.flatMap { $0.isEmpty ? nil : String($0.prefix(500)) }
+        guard var text, !text.isEmpty else { return nil }
+        if text.hasSuffix(".") { text.removeLast() }
+        return String(text.prefix(500))
     }
 
     private func send<Value: Decodable>(
