@@ -252,7 +252,8 @@ let package = Package(
                 "CLinux", "ContentStore", "ControlAPI", "FUSE", "FileProvider", "FileProviderTesting", "ItemCatalog",
                 "Trees", "MountFrontend", "SyncEngine", "Volume", .logging,
             ],
-            path: "Tests/MountHarness", exclude: ["Servers/nextcloud_double.py"]),
+            path: "Tests/MountHarness",
+            exclude: ["Servers/nextcloud_cloud.py", "Servers/nextcloud_double.py"]),
         // Real WebDAV servers.
         .target(
             name: "WebDAVHarness",

@@ -33,6 +33,12 @@ extension ControlRequest {
         case .versions(_, let limit): Self.versionCounts.contains(limit) ? nil : "\(limit) versions"
         case .copyVersion(_, let version, let descriptor):
             version.size < 0 || descriptor < 0 ? "a version of \(version.size) bytes into \(descriptor)" : nil
+        case .links(_, .make(let password, let until, _)):
+            if let count = password?.utf8.count, !(1...LinkRequest.longestPassword).contains(count) {
+                "a password of \(count) bytes"
+            } else {
+                until.flatMap { Self.moments.contains($0) ? nil : "a link until \($0)" }
+            }
         case .bindClaim(_, let pid): pid > 0 ? nil : "process \(pid)"
         default: nil
         }

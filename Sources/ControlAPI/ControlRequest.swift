@@ -143,6 +143,14 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     case copyVersion(path: PathBytes, version: VersionStatus, descriptor: Int32)
     /// Remove the copy in this folder when its process has ended; answered with ``ControlResponse/done``, at once.
     case keepImport(folder: String)
+    /// Make, list or end the store's links to an item; answered with ``ControlResponse/links(_:)``: the made one, all,
+    /// or the ended ones.
+    case links(path: PathBytes, LinkRequest)
+    /// List the store's trash; answered with ``ControlResponse/trashed(_:)``, the last deleted first.
+    case trash
+    /// Take an item out of the store's trash: the one of this identifier, or else the one that was at this path (nil:
+    /// not looked for); answered with ``ControlResponse/restored(_:)``.
+    case restoreTrashed(id: String, path: PathBytes?)
 }
 
 /// A change of a speed limit.

@@ -37,6 +37,9 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case thumbnails(ThumbnailStatus)
     case policy([DownloadRule])
     case versions([VersionStatus])
+    case links([LinkStatus])
+    case trashed([TrashedStatus])
+    case restored(RestoredStatus)
 }
 
 /// The outcome for one path of a request.

@@ -6,6 +6,9 @@ package enum Ability: String, Hashable, Sendable, CaseIterable {
     case metadataUpdating = "MetadataUpdating"
     case serverSideCopying = "ServerSideCopying"
     case trashing = "Trashing"
+    case trashRestoring = "TrashRestoring"
+    case linkSharing = "LinkSharing"
+    case favoriteKeeping = "FavoriteKeeping"
     case thumbnailProviding = "ThumbnailProviding"
     case thumbnailKeeping = "ThumbnailKeeping"
     case versionKeeping = "VersionKeeping"
@@ -29,6 +32,9 @@ package struct ProviderAbilities: Sendable {
     package let metadata: (any MetadataUpdating)?
     package let copies: (any ServerSideCopying)?
     package let trash: (any Trashing)?
+    package let openTrash: (any TrashRestoring)?
+    package let links: (any LinkSharing)?
+    package let favorites: (any FavoriteKeeping)?
     package let thumbnails: (any ThumbnailProviding)?
     package let keptThumbnails: (any ThumbnailKeeping)?
     package let keptVersions: (any VersionKeeping)?
@@ -45,6 +51,9 @@ package struct ProviderAbilities: Sendable {
         metadata = counts(.metadataUpdating) ? provider as? any MetadataUpdating : nil
         copies = counts(.serverSideCopying) ? provider as? any ServerSideCopying : nil
         trash = counts(.trashing) ? provider as? any Trashing : nil
+        openTrash = counts(.trashRestoring) ? provider as? any TrashRestoring : nil
+        links = counts(.linkSharing) ? provider as? any LinkSharing : nil
+        favorites = counts(.favoriteKeeping) ? provider as? any FavoriteKeeping : nil
         thumbnails = counts(.thumbnailProviding) ? provider as? any ThumbnailProviding : nil
         keptThumbnails = counts(.thumbnailKeeping) ? provider as? any ThumbnailKeeping : nil
         keptVersions = counts(.versionKeeping) ? provider as? any VersionKeeping : nil

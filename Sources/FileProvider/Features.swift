@@ -118,3 +118,24 @@ public protocol QuotaReporting: FileProviderExtension {
     /// Called now and then in the background; `statfs` answers with the last result.
     func quota() async throws(FileProviderError) -> StoreQuota
 }
+
+/// A provider whose store has favourites: documents and folders that this user has marked. ``Item/isFavorite`` says
+/// which; programs read and set the mark as the extended attribute `user.hydrant.favorite`.
+///
+/// Source: Apple, `NSFileProviderItem.favoriteRank`; Nextcloud, `oc:favorite`.
+public protocol FavoriteKeeping: FileProviderExtension {
+    /// Whether this store has favourites after all; one provider may serve stores that do and stores that do not. Must
+    /// answer at once, from what is known. Default: true.
+    var keepsFavorites: Bool { get }
+
+    /// Marks an item, or takes the mark away; the contents and all else stay. Also for items that may not be changed
+    /// (``ItemCapabilities``), if the store's favourites are this user's own.
+    ///
+    /// - Returns: the item as it is now.
+    func setFavorite(_ isFavorite: Bool, of identifier: ItemIdentifier) async throws(FileProviderError) -> Item
+}
+
+extension FavoriteKeeping {
+    /// The store has favourites.
+    public var keepsFavorites: Bool { true }
+}

@@ -88,6 +88,21 @@ public struct Item: Hashable, Sendable {
     /// another disk or share begins here. rename(2) fails with EXDEV, as at the mount point of a file system, and
     /// programs copy instead. A change of this changes the metadata version.
     public var isVolume: Bool
+    /// Whether this user has marked the item as a favourite; false where the store has none. Programs see it as the
+    /// extended attribute `user.hydrant.favorite`, `1` or `0`. A change of this changes the metadata version.
+    ///
+    /// Source: Apple, `NSFileProviderItem.favoriteRank`.
+    public var isFavorite = false
+    /// The store's own tags of the item, which people give it there; programs read them as the extended attribute
+    /// `user.hydrant.tags`, separated by commas as those of `user.xdg.tags` are. Hydrant shows at most
+    /// ``mostTags``, and none with a comma or a control character, or of more than 255 bytes. A change of this changes
+    /// the metadata version.
+    ///
+    /// Source: Apple, `NSFileProviderItem.tagData`.
+    public var tags: [String] = []
+
+    /// The largest number of ``tags`` that Hydrant shows.
+    public static let mostTags = 256
 
     /// An item; see the properties.
     public init(

@@ -13,7 +13,8 @@ public struct ContentVersion: Hashable, Sendable, CustomStringConvertible {
     public var description: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// The version of an item's name, place, dates, mode and extended attributes: opaque to Hydrant, compared for equality
+/// The version of an item's name, place, dates, mode, extended attributes, and marks (``Item/isFavorite``,
+/// ``Item/tags``): opaque to Hydrant, compared for equality
 /// only. It must change when one of them does.
 public struct MetadataVersion: Hashable, Sendable, CustomStringConvertible {
     /// The bytes to compare.

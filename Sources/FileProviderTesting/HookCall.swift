@@ -4,7 +4,8 @@ public import FileProvider
 public enum Hook: String, Hashable, Sendable, CaseIterable {
     case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, stopProvidingItem
     case createItem, moveItem, deleteItem, updateMetadata
-    case currentSyncAnchor, enumerateChanges, copyItem, trashItem, thumbnail, keepThumbnail, quota, search, versions,
+    case currentSyncAnchor, enumerateChanges, copyItem, trashItem, thumbnail, keepThumbnail, quota, search
+    case trashedItems, restoreTrashedItem, shareLink, sharedLinks, endSharedLink, setFavorite, versions,
         startProvidingVersion
 }
 

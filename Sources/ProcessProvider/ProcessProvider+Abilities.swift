@@ -105,6 +105,41 @@ extension ProcessProvider: QuotaReporting, SearchingProvider {
     }
 }
 
+extension ProcessProvider: TrashRestoring, LinkSharing, FavoriteKeeping {
+    package func trashedItems() async throws(FileProviderError) -> [TrashEntry] {
+        let answer: Message.Trash = try await call(.trashedItems, Message.Nothing())
+        return answer.value
+    }
+
+    package func restoreTrashedItem(_ trashed: String) async throws(FileProviderError) -> [Filename]? {
+        let answer: Message.RestoredPlace = try await call(.restoreTrashedItem, Message.Restore(trashed: trashed))
+        return answer.value
+    }
+
+    package func shareLink(
+        to identifier: ItemIdentifier, terms: LinkTerms
+    ) async throws(FileProviderError) -> SharedLink {
+        let answer: Message.LinkAnswer = try await call(
+            .shareLink, Message.ShareLink(identifier: identifier, terms: terms))
+        return answer.value
+    }
+
+    package func sharedLinks(to identifier: ItemIdentifier) async throws(FileProviderError) -> [SharedLink] {
+        let answer: Message.Links = try await call(.sharedLinks, Message.Identified(identifier: identifier))
+        return answer.value
+    }
+
+    package func endSharedLink(_ link: String, to identifier: ItemIdentifier) async throws(FileProviderError) {
+        try await nothing(.endSharedLink, Message.EndLink(identifier: identifier, link: link))
+    }
+
+    package func setFavorite(
+        _ isFavorite: Bool, of identifier: ItemIdentifier
+    ) async throws(FileProviderError) -> Item {
+        try await item(.setFavorite, Message.SetFavorite(identifier: identifier, isFavorite: isFavorite))
+    }
+}
+
 extension ProcessProvider: ParallelUploading {
     // 0: the program does not say.
     package var uploadsAtOnce: Int { max(0, min(said.uploadsAtOnce ?? 0, 256)) }

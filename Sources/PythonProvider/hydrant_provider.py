@@ -41,7 +41,8 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tupl
 
 __all__ = [
     "ROOT", "Item", "ItemPage", "Template", "Metadata", "Version", "ChangePage", "Quota", "Finding", "Search", "Store",
-    "DocumentVersion", "Domain", "KnownItem", "Sink", "Contents", "Provider", "main", "check_name", "is_cancelled", "working",
+    "DocumentVersion", "Domain", "KnownItem", "Sink", "Contents", "Link", "Trashed", "Provider",
+    "main", "check_name", "is_cancelled", "working",
     "ProviderError", "NoSuchItem", "FilenameCollision", "VersionMismatch", "ServerUnreachable", "NotAuthenticated",
     "PermissionDenied", "InsufficientQuota", "CannotSynchronize", "DirectoryNotEmpty", "Busy", "Cancelled", "InvalidName",
     "Unsupported", "ReadOnly", "SyncAnchorExpired",
@@ -189,6 +190,9 @@ class Item:
     #: Of reading, writing, renaming, deleting, addingSubItems.
     capabilities: Iterable[str] = _ALL
     is_volume: bool = False
+    #: The user has marked it as a favourite in the store; and the store's own tags of it.
+    is_favorite: bool = False
+    tags: Iterable[str] = ()
 
     @property
     def version(self) -> Version:
@@ -269,6 +273,28 @@ class Finding:
     size: int
     modified: int
     identifier: Optional[str] = None
+
+
+@dataclass
+class Link:
+    """A link to an item, for everybody who has it. `until`: nanoseconds since 1970, when it ends; None: never."""
+
+    identifier: str
+    url: str
+    has_password: bool = False
+    until: Optional[int] = None
+    allows_editing: bool = False
+
+
+@dataclass
+class Trashed:
+    """An item in the store's trash; `path` has the names from the topmost folder on, `deleted` nanoseconds since 1970."""
+
+    identifier: str
+    path: List[str]
+    kind: str = "document"
+    size: int = 0
+    deleted: Optional[int] = None
 
 
 @dataclass
@@ -372,6 +398,19 @@ def _wire_item(item: Item) -> Dict[str, Any]:
         value["capabilities"] = list(item.capabilities)
     if item.is_volume:
         value["isVolume"] = True
+    if item.is_favorite:
+        value["isFavorite"] = True
+    if tags := list(item.tags):
+        value["tags"] = tags
+    return value
+
+
+def _wire_link(link: Link) -> Dict[str, Any]:
+    value: Dict[str, Any] = {
+        "identifier": link.identifier, "url": link.url, "hasPassword": link.has_password,
+        "allowsEditing": link.allows_editing}
+    if link.until is not None:
+        value["until"] = _moment(link.until)
     return value
 
 
@@ -637,6 +676,33 @@ class Provider:
         """Moves an item into the store's trash."""
         raise Unsupported("trashItem")
 
+    def trashed_items(self) -> Iterable[Trashed]:
+        """What is in the store's trash. With restore_trashed_item, and trash_item."""
+        raise Unsupported("trashedItems")
+
+    def restore_trashed_item(self, trashed: str) -> Optional[List[str]]:
+        """Takes an item out of the trash; replaces nothing. Its path now, if it is known. Raises NoSuchItem."""
+        raise Unsupported("restoreTrashedItem")
+
+    def share_link(
+        self, identifier: str, password: Optional[str], until: Optional[int], allows_editing: bool
+    ) -> Link:
+        """Makes a link that ends no later than `until` (nanoseconds since 1970), asks for the password and allows what is
+        wanted; raises, and leaves no link, if the store makes another one."""
+        raise Unsupported("shareLink")
+
+    def shared_links(self, identifier: str) -> Iterable[Link]:
+        """The links to an item. With share_link."""
+        raise Unsupported("sharedLinks")
+
+    def end_shared_link(self, link: str, identifier: str) -> None:
+        """Ends one of an item's links. With share_link. Raises NoSuchItem."""
+        raise Unsupported("endSharedLink")
+
+    def set_favorite(self, is_favorite: bool, identifier: str) -> Item:
+        """Marks an item as a favourite, or takes the mark away."""
+        raise Unsupported("setFavorite")
+
     def current_sync_anchor(self) -> str:
         """The store's present moment. With enumerate_changes."""
         raise Unsupported("currentSyncAnchor")
@@ -693,7 +759,9 @@ _ABILITIES = {
     "MetadataUpdating": "update_metadata", "ServerSideCopying": "copy_item", "Trashing": "trash_item",
     "ChangeEnumerating": "enumerate_changes", "FolderVersioning": "folder_version", "QuotaReporting": "quota",
     "SearchingProvider": "search", "ThumbnailProviding": "thumbnail", "ThumbnailKeeping": "keep_thumbnail",
-    "VersionKeeping": "versions", "SigningIn": "sign_out",
+    "VersionKeeping": "versions",
+    "SigningIn": "sign_out", "TrashRestoring": "restore_trashed_item", "LinkSharing": "share_link",
+    "FavoriteKeeping": "set_favorite",
 }
 
 
@@ -1005,6 +1073,37 @@ class _Connection:
     def _do_trashItem(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
         provider.trash_item(params["identifier"], _version(params["baseVersion"]))
         return {}
+
+    def _do_trashedItems(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        values = []
+        for item in provider.trashed_items():
+            value = {"identifier": item.identifier, "path": [_wire(name) for name in item.path], "kind": item.kind,
+                     "size": item.size}
+            if item.deleted is not None:
+                value["deleted"] = _moment(item.deleted)
+            values.append(value)
+        return {"items": self._send_parts(request, "items", values)}
+
+    def _do_restoreTrashedItem(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        path = provider.restore_trashed_item(params["trashed"])
+        return {} if path is None else {"path": [_wire(name) for name in path]}
+
+    def _do_shareLink(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        until = params.get("until")
+        return {"link": _wire_link(provider.share_link(
+            params["identifier"], params.get("password"), None if until is None else _nanoseconds(until),
+            params["allowsEditing"]))}
+
+    def _do_sharedLinks(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        links = [_wire_link(link) for link in provider.shared_links(params["identifier"])]
+        return {"links": self._send_parts(request, "links", links)}
+
+    def _do_endSharedLink(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        provider.end_shared_link(params["link"], params["identifier"])
+        return {}
+
+    def _do_setFavorite(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
+        return {"item": _wire_item(provider.set_favorite(params["isFavorite"], params["identifier"]))}
 
     def _do_currentSyncAnchor(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
         return {"anchor": _wire(provider.current_sync_anchor())}

@@ -199,6 +199,7 @@ package final class SyncEngine: Sendable {
 
     /// Deleted items go to the store's trash.
     package var hasTrash: Bool { client.hasTrash }
+    package var keepsFavorites: Bool { client.keepsFavorites }
 
     /// - Parameter thread: the reading program's thread, as FUSE gives it.
     package func wasListed(_ folder: InodeID, thread: Int32? = nil) {

@@ -1,13 +1,15 @@
 import FileProvider
 import Glibc
 import ItemCatalog
+import SyncEngine
 import Trees
 
 /// Extended attributes in which Hydrant tells the state of a document or folder of the mount.
 ///
 /// They are computed when a program asks for one by its name, and cost other programs nothing. They are not listed
 /// (listxattr(2)), so that programs that copy all attributes of a file (`cp -a`, `rsync -X`, `tar --xattrs`) neither
-/// copy them nor fail to set them; setting or removing them is refused (EPERM), and they never reach a provider.
+/// copy them nor fail to set them; they never reach a provider as attributes. Setting or removing them is refused
+/// (EPERM), except ``favorite``.
 enum OwnAttribute: String {
     /// `placeholder`, `partial` or `downloaded`, and as many of `,modified`, `,pinned` and `,excluded` as hold, in
     /// this order.
@@ -16,6 +18,11 @@ enum OwnAttribute: String {
     case identifier = "user.hydrant.identifier"
     /// The version that the local bytes are, or are based on; opaque, as the provider gives it.
     case version = "user.hydrant.version"
+    /// `1`: the user has marked the item as a favourite in the store, or `0`. Programs may set it: the store gets the
+    /// mark. No such attribute where the store has no favourites.
+    case favorite = "user.hydrant.favorite"
+    /// The store's tags of the item, separated by commas; no such attribute where there are none.
+    case tags = "user.hydrant.tags"
 
     init?(_ name: [UInt8]) {
         guard name.starts(with: Self.prefix) else { return nil }
@@ -34,15 +41,48 @@ extension Volume {
     /// - Throws: ENODATA for an attribute whose value the provider does not know (yet).
     func value(of attribute: OwnAttribute, _ node: Node) throws(VolumeError) -> [UInt8] {
         let (record, item) = try inspect(node.inode)
-        let value: [UInt8]?
+        var value: [UInt8]?
         switch attribute {
         case .state:
             do { value = Array(try state(of: record, item).utf8) } catch { throw VolumeError(error) }
         case .identifier: value = item?.identifier.map { Array($0.rawValue.utf8) }
         case .version: value = item?.baseVersion?.content.bytes
+        case .favorite:
+            guard let item, !item.isExcluded, node.inode != .root else { break }
+            do {
+                let wish = try catalog.read { try $0.favoriteWish(of: node.inode) }
+                // (What is known shows also before the store was asked whether it has favourites.)
+                if wish != nil || item.remoteFacts.isFavorite || engine.keepsFavorites {
+                    value = Array((wish ?? item.remoteFacts.isFavorite ? "1" : "0").utf8)
+                }
+            } catch { throw VolumeError(error) }
+        case .tags: value = item.map { Array($0.remoteFacts.tags.joined(separator: ",").utf8) }
         }
         guard let value, !value.isEmpty else { throw VolumeError(ENODATA, "no such attribute") }
         return value
+    }
+
+    /// Marks an item as a favourite in the store, or takes the mark away (`0`). Allowed also for an item that may not
+    /// be changed: the mark is the user's own.
+    func setFavorite(
+        _ value: [UInt8], of node: Node, presence: AttributePresence = .any
+    ) throws(VolumeError) {
+        let (_, item) = try inspect(node.inode)
+        guard engine.keepsFavorites, let item, !item.isExcluded, node.inode != .root else {
+            throw VolumeError(EOPNOTSUPP, "the store keeps no mark of favourites for this item")
+        }
+        if presence == .mustBeNew { throw VolumeError(EEXIST, "the attribute exists already") }
+        let isFavorite: Bool
+        switch value {
+        case Array("1".utf8): isFavorite = true
+        case Array("0".utf8): isFavorite = false
+        default: throw VolumeError(EINVAL, "\(OwnAttribute.favorite.rawValue) is 1 or 0")
+        }
+        do {
+            try willHavePrivateAttributes(node.inode)
+            try catalog.write { try $0.wishFavorite(isFavorite, of: node.inode, settle: times.settle) }
+        } catch { throw VolumeError(error) }
+        engine.changed()
     }
 
     private func state(of record: InodeRecord, _ item: ItemRecord?) throws -> String {

@@ -48,7 +48,9 @@ extension Volume {
         let inode = try inode(id)
         do {
             return try catalog.read { try $0.extendedAttributeNames(of: inode) }
-                .filter { OwnAttribute($0) == nil }.filter { isSuperuser || !$0.starts(with: Array("trusted.".utf8)) }
+                .filter { OwnAttribute($0) == nil && $0 != FavoriteWish.name }.filter {
+                    isSuperuser || !$0.starts(with: Array("trusted.".utf8))
+                }
                 .flatMap { $0 + [0] }
         } catch {
             throw VolumeError(error)
@@ -59,6 +61,7 @@ extension Volume {
         _ name: [UInt8], to value: [UInt8], of id: NodeID, presence: AttributePresence
     ) throws(VolumeError) {
         let node = try node(id)
+        if OwnAttribute(name) == .favorite { return try setFavorite(value, of: node, presence: presence) }
         try OwnAttribute.refuse(name)
         try check(attribute: name)
         do {
@@ -88,6 +91,7 @@ extension Volume {
 
     package func removeExtendedAttribute(_ name: [UInt8], of id: NodeID) throws(VolumeError) {
         let node = try node(id)
+        if OwnAttribute(name) == .favorite { return try setFavorite(Array("0".utf8), of: node) }
         try OwnAttribute.refuse(name)
         try check(attribute: name)
         do {

@@ -10,6 +10,7 @@ final class ServerHabits: Sendable {
     private struct Known {
         var kept: [NamePart: Bool] = [:]
         var locksHold: Bool?
+        var lacking: Set<MarkList> = []
     }
     private let known = Mutex(Known())
     private let turns = AsyncLocks<Int>()
@@ -18,6 +19,12 @@ final class ServerHabits: Sendable {
     fileprivate func note(_ part: NamePart, isKept: Bool) { known.withLock { $0.kept[part] = isKept } }
     fileprivate var locksHold: Bool? { known.withLock { $0.locksHold } }
     fileprivate func note(locksHold: Bool) { known.withLock { $0.locksHold = locksHold } }
+
+    /// Lists that tell of changes of items' marks.
+    enum MarkList { case favorites, tags }
+
+    func lacks(_ list: MarkList) -> Bool { known.withLock { $0.lacking.contains(list) } }
+    func noteLacking(_ list: MarkList) { known.withLock { _ = $0.lacking.insert(list) } }
 
     /// Runs one test at a time; others wait.
     fileprivate func alone<T: Sendable>(

@@ -43,8 +43,8 @@ final class ServerProbe: Sendable {
     private static let far = Duration.milliseconds(15)
 
     private func probe() async throws(FileProviderError) -> ServerTraits {
-        let wanted: [DAVProperty] = [.resourceType, .fileID, .resourceID]
-        guard let response = try await client.propfind(root, wanted) else {
+        let wanted: [DAVProperty] = [.resourceType, .fileID, .resourceID, .favorite]
+        guard let response = try await client.propfind(root, wanted, ofAll: true) else {
             throw FileProviderError(
                 .serverUnreachable, "\(root): the server has no such folder; is the path of the URL right?")
         }
@@ -60,6 +60,8 @@ final class ServerProbe: Sendable {
             traits.family = .ownCloud
             traits.keepsIdentifiers = true
             traits.cloud = CloudPlaces(root: root)
+            client.leaveOut([])
+            traits.hasFavorites = response.properties[.favorite] != nil
             // PHP has a few workers for all clients: ownCloud's own client sends as many at once.
             client.transport.limitTransfers(to: 6)
             // (Its locks come from an app, and are not needed.)

@@ -17,6 +17,8 @@ struct ServerTraits: Sendable, Equatable {
     var cloud: CloudPlaces?
     /// Deleted items can be restored.
     var hasTrash = false
+    /// The user can mark items as favourites.
+    var hasFavorites = false
 
     /// A PUT replaces the document at its end, completely, and a MOVE over a document would make another document of
     /// it.

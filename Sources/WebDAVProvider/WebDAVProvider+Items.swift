@@ -23,27 +23,43 @@ extension WebDAVProvider {
 
     static func item(_ identifier: ItemIdentifier, _ place: Place, _ resource: DAVResource) -> Item {
         let date = FileTime(seconds: resource.isFolder ? 0 : resource.modified)
-        let permissions = resource.permissions ?? ""
-        let capabilities = resource.permissions.map { Self.capabilities($0, isFolder: resource.isFolder) } ?? .all
-        return Item(
+        let capabilities = Self.capabilities(of: resource)
+        var marks = resource.permissions == nil ? "" : "\(capabilities.rawValue)"
+        if resource.isFavorite { marks += ";favorite" }
+        if !resource.tags.isEmpty { marks += ";" + resource.tags.joined(separator: ",") }
+        var item = Item(
             identifier: identifier, parentIdentifier: place.parent, filename: place.name,
             kind: resource.isFolder ? .folder : .document, size: resource.size,
             contentModificationDate: FileTime(seconds: resource.modified),
             version: ItemVersion(
                 content: resource.isFolder ? ContentVersion("folder") : resource.validator.version,
-                metadata: MetadataVersion("\(place.parent)/\(place.name);\(date.seconds);\(permissions)")),
+                metadata: MetadataVersion("\(place.parent)/\(place.name);\(date.seconds);\(marks)")),
             capabilities: capabilities)
+        (item.isFavorite, item.tags) = (resource.isFavorite, resource.tags)
+        return item
     }
 
     /// From ownCloud's letters: W or C in a folder (K) may be written, D deleted, N renamed, V moved, G read.
     ///
-    /// Source: docs.nextcloud.com, WebDAV, oc:permissions.
-    private static func capabilities(_ letters: String, isFolder: Bool) -> ItemCapabilities {
+    /// The letters of what somebody shares with this user say more than is so in the listing of the folder above, and
+    /// less in the item's own (seen with Nextcloud 17; the server adds rights with which the user may move the share
+    /// itself): only what the share allows counts.
+    ///
+    /// Source: docs.nextcloud.com, WebDAV, oc:permissions; Nextcloud, `lib/public/Files/DavUtil.php`.
+    private static func capabilities(of resource: DAVResource) -> ItemCapabilities {
+        guard let letters = resource.permissions else { return .all }
+        let isFolder = resource.isFolder
         var capabilities: ItemCapabilities = .reading
         if letters.contains("W") || isFolder { capabilities.insert(.writing) }
         if letters.contains("D") { capabilities.insert(.deleting) }
         if letters.contains("N") || letters.contains("V") { capabilities.insert(.renaming) }
         if isFolder, letters.contains("C") || letters.contains("K") { capabilities.insert(.addingSubItems) }
+        if let allowed = resource.sharePermissions {
+            if allowed & 2 == 0 { capabilities.subtract(isFolder ? .renaming : [.writing, .renaming]) }
+            if allowed & 4 == 0 { capabilities.remove(.addingSubItems) }
+        }
+        // A group folder or an external storage is where the administrator put it.
+        if resource.isMountRoot, letters.contains("M") { capabilities.subtract([.renaming, .deleting]) }
         return capabilities
     }
 

@@ -7,10 +7,11 @@ struct EventsCommand: AsyncParsableCommand {
         commandName: "events", abstract: "Show the events of a mount as they happen, until interrupted.",
         discussion: """
             An event is a finished call of a hook of the provider (providePlaceholder, enumerateItems, \
-            startProvidingItem, itemChanged, createItem, moveItem, deleteItem, updateMetadata, stopProvidingItem); or \
-            conflict, evicted, refused (a program that may not download opened a document that is not here), \
-            remoteChange, deletionsHeld, deletionsReleased, error, online, offline. The daemon keeps the last 1,000. A \
-            slow reader slows nobody down: Hydrant skips events, and says how many (lost).
+            startProvidingItem, itemChanged, createItem, moveItem, deleteItem, updateMetadata, stopProvidingItem, \
+            setFavorite, shareLink, endSharedLink, restoreTrashedItem and others); or conflict, evicted, refused (a \
+            program that may not download opened a document that is not here), remoteChange, deletionsHeld, \
+            deletionsReleased, error, online, offline. The daemon keeps the last 1,000. A slow reader slows nobody \
+            down: Hydrant skips events, and says how many (lost).
 
             Examples:
               hydrant events

@@ -58,7 +58,7 @@ import Testing
         (7, "Names"), (8, "Several calls at once"), (9, "Metadata, signals, stopProvidingItem"),
         (10, "Reading existing items"), (11, "Changes since an anchor"), (12, "Capabilities"), (13, "Copies"),
         (14, "Trash"), (15, "Thumbnails"), (16, "Quota"), (17, "Persistent identifiers"),
-        (18, "The store's own search"), (21, "Versions"),
+        (18, "The store's own search"), (19, "Favourites"), (20, "Links"), (21, "Versions"),
     ]
 
     /// Every public symbol says what it is: a line of documentation stands before it.

@@ -41,7 +41,9 @@ final class PeerServer: Sendable {
             (.thumbnailKeeping, abilities.keptThumbnails?.keepsThumbnails == true),
             (.quotaReporting, abilities.space != nil), (.searchingProvider, abilities.searching?.canSearch == true),
             (.versionKeeping, abilities.keptVersions?.keepsVersions == true),
-            (.signingIn, abilities.accounts != nil),
+            (.signingIn, abilities.accounts != nil), (.linkSharing, abilities.links != nil),
+            (.trashRestoring, abilities.openTrash?.hasTrash == true),
+            (.favoriteKeeping, abilities.favorites?.keepsFavorites == true),
         ]
         // A name from a later version of the protocol is ignored.
         said.abilities = has.filter(\.1).map(\.0.rawValue) + ["TimeTravelling"]
@@ -62,6 +64,8 @@ final class PeerServer: Sendable {
             case .persistentIdentifierForItem, .urlForItem: try await identify(request, connection)
             case .thumbnail, .keepThumbnail, .startProvidingVersion, .startProvidingItem, .itemChanged, .createItem:
                 try await transfer(request, connection)
+            case .setFavorite, .shareLink, .sharedLinks, .endSharedLink, .trashedItems, .restoreTrashedItem:
+                try await features(request)
             case .some(let method): try await simple(method, request)
             case nil: break
             }
@@ -141,6 +145,36 @@ final class PeerServer: Sendable {
             try await thumbnails.keepThumbnail(
                 Thumbnail(bytes: bytes), of: params.identifier, version: ContentVersion(bytes: params.version.bytes))
             request.answer(Message.Nothing())
+        }
+    }
+
+    private func features(_ request: ServedRequest) async throws(FileProviderError) {
+        switch Method(rawValue: request.name) {
+        case .setFavorite:
+            let params = try request.params(Message.SetFavorite.self)
+            guard let favorites = abilities.favorites else { return }
+            request.answer(
+                Message.ItemAnswer(try await favorites.setFavorite(params.isFavorite, of: params.identifier)))
+        case .shareLink:
+            let params = try request.params(Message.ShareLink.self)
+            guard let links = abilities.links else { return }
+            request.answer(
+                Message.LinkAnswer(try await links.shareLink(to: params.identifier, terms: params.terms)))
+        case .sharedLinks:
+            let params = try request.params(Message.Identified.self)
+            guard let links = abilities.links else { return }
+            request.answer(list: Message.Links(try await links.sharedLinks(to: params.identifier)))
+        case .endSharedLink:
+            let params = try request.params(Message.EndLink.self)
+            try await abilities.links?.endSharedLink(params.link, to: params.identifier)
+            request.answer(Message.Nothing())
+        case .trashedItems:
+            guard let trash = abilities.openTrash else { return }
+            request.answer(list: Message.Trash(try await trash.trashedItems()))
+        default:
+            let params = try request.params(Message.Restore.self)
+            guard let trash = abilities.openTrash else { return }
+            request.answer(Message.RestoredPlace(try await trash.restoreTrashedItem(params.trashed)))
         }
     }
 

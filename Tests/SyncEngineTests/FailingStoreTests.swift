@@ -144,7 +144,8 @@ import Testing
         let hooks = Set(calls.map(\.hook))
         let others: Set<Hook> = [
             .stopProvidingItem, .currentSyncAnchor, .enumerateChanges, .copyItem, .trashItem, .thumbnail,
-            .keepThumbnail, .quota, .search,
+            .keepThumbnail, .quota, .search, .trashedItems, .restoreTrashedItem, .shareLink, .sharedLinks,
+            .endSharedLink, .setFavorite,
         ]
         #expect(hooks == Set(Hook.allCases).subtracting(others))
         for trouble in Trouble.allCases {

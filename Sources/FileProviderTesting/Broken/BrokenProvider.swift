@@ -55,7 +55,7 @@ public struct BrokenProvider: Sendable, CustomStringConvertible, Identifiable {
     public static let all: [BrokenProvider] = [
         listers, downloaders, creators, changers, movers, deleters, namers, jugglers, metadataKeepers, attributeKeepers,
         walkers, readers, refusers, historians, allowers, copiers, trashers, painters, accountants,
-        guides, finders, archivists,
+        guides, finders, markers, sharers, archivists,
     ].flatMap { (group: [BrokenProvider]) -> [BrokenProvider] in group }
 
     /// A new store with two clients; both have the fault, unless the fault concerns the other client's changes.

@@ -161,7 +161,7 @@ extension BrokenProvider {
         },
     ]
 
-    /// Rules 1401 to 1404.
+    /// Rules 1401 to 1408.
     static let trashers: [BrokenProvider] = [
         BrokenProvider(1401, "A trashed folder leaves a document under its name.") {
             $0.trash = { base, identifier, version async throws(FileProviderError) in
@@ -185,6 +185,37 @@ extension BrokenProvider {
             $0.trash = { base, identifier, version async throws(FileProviderError) in
                 guard (try? base.now(identifier)) != nil else { return }
                 try await base.trashItem(identifier, baseVersion: version)
+            }
+        },
+        BrokenProvider(1405, "The trash says that every document is empty.") {
+            $0.trashed = { base async throws(FileProviderError) in
+                try await base.trashedItems().map { entry in
+                    var entry = entry
+                    entry.size = 0
+                    return entry
+                }
+            }
+        },
+        BrokenProvider(1406, "The path of a restored item leads nowhere.") {
+            $0.restore = { base, trashed async throws(FileProviderError) in
+                try await base.restoreTrashedItem(trashed).map { $0.dropLast() + ["restored"] }
+            }
+        },
+        BrokenProvider(1407, "A restored item replaces the item that has its name.") {
+            $0.restore = { base, trashed async throws(FileProviderError) in
+                let entry = try await base.trashedItems().first { $0.identifier == trashed }
+                var folder = ItemIdentifier.rootContainer
+                for name in entry?.path.dropLast() ?? [] { folder = base.find(name, in: folder)?.identifier ?? folder }
+                if let name = entry?.path.last, let other = base.find(name, in: folder) {
+                    base.uproot(other.identifier)
+                }
+                return try await base.restoreTrashedItem(trashed)
+            }
+        },
+        BrokenProvider(1408, "Restoring an item that is not in the trash succeeds.") {
+            $0.restore = { base, trashed async throws(FileProviderError) in
+                guard try await base.trashedItems().contains(where: { $0.identifier == trashed }) else { return nil }
+                return try await base.restoreTrashedItem(trashed)
             }
         },
     ]

@@ -3,7 +3,8 @@ import Foundation
 
 /// A store in memory that answers as its ``Tampering`` says.
 final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerating, ServerSideCopying, Trashing,
-    ThumbnailKeeping, VersionKeeping, QuotaReporting, SearchingProvider
+    TrashRestoring, LinkSharing, FavoriteKeeping, ThumbnailKeeping, VersionKeeping,
+    QuotaReporting, SearchingProvider
 {
     typealias Failure = FileProviderError
     private let base: InMemoryProvider
@@ -125,6 +126,38 @@ final class TamperedProvider: MetadataUpdating, ChangeSignaling, ChangeEnumerati
         try await pass { () async throws(Failure) in
             if let trash = tampering.trash { return try await trash(base, identifier, baseVersion) }
             try await base.trashItem(identifier, baseVersion: baseVersion)
+        }
+    }
+
+    func trashedItems() async throws(Failure) -> [TrashEntry] {
+        if let trashed = tampering.trashed { return try await trashed(base) }
+        return try await base.trashedItems()
+    }
+
+    func restoreTrashedItem(_ trashed: String) async throws(Failure) -> [Filename]? {
+        if let restore = tampering.restore { return try await restore(base, trashed) }
+        return try await base.restoreTrashedItem(trashed)
+    }
+
+    func shareLink(to identifier: ItemIdentifier, terms: LinkTerms) async throws(Failure) -> SharedLink {
+        if let share = tampering.share { return try await share(base, identifier, terms) }
+        return try await base.shareLink(to: identifier, terms: terms)
+    }
+
+    func sharedLinks(to identifier: ItemIdentifier) async throws(Failure) -> [SharedLink] {
+        if let links = tampering.links { return try await links(base, identifier) }
+        return try await base.sharedLinks(to: identifier)
+    }
+
+    func endSharedLink(_ link: String, to identifier: ItemIdentifier) async throws(Failure) {
+        if let endLink = tampering.endLink { return try await endLink(base, link, identifier) }
+        try await base.endSharedLink(link, to: identifier)
+    }
+
+    func setFavorite(_ isFavorite: Bool, of identifier: ItemIdentifier) async throws(Failure) -> Item {
+        try await answering { () async throws(Failure) in
+            if let favorite = tampering.favorite { return try await favorite(base, isFavorite, identifier) }
+            return try await base.setFavorite(isFavorite, of: identifier)
         }
     }
 

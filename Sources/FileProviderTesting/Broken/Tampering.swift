@@ -34,6 +34,12 @@ struct Tampering: Sendable {
     var changes: (@Sendable (Base, SyncAnchor) async throws(Failure) -> ChangePage)?
     var copy: (@Sendable (Base, ItemIdentifier, ContentVersion, ItemTemplate) async throws(Failure) -> Item)?
     var trash: (@Sendable (Base, ItemIdentifier, ItemVersion) async throws(Failure) -> Void)?
+    var trashed: (@Sendable (Base) async throws(Failure) -> [TrashEntry])?
+    var restore: (@Sendable (Base, String) async throws(Failure) -> [Filename]?)?
+    var share: (@Sendable (Base, ItemIdentifier, LinkTerms) async throws(Failure) -> SharedLink)?
+    var links: (@Sendable (Base, ItemIdentifier) async throws(Failure) -> [SharedLink])?
+    var endLink: (@Sendable (Base, String, ItemIdentifier) async throws(Failure) -> Void)?
+    var favorite: (@Sendable (Base, Bool, ItemIdentifier) async throws(Failure) -> Item)?
     var thumbnail: (@Sendable (Base, ItemIdentifier, ContentVersion, Int) async throws(Failure) -> Thumbnail?)?
     var keepThumbnail: (@Sendable (Base, Thumbnail, ItemIdentifier, ContentVersion) async throws(Failure) -> Void)?
     var versions: (@Sendable (Base, ItemIdentifier, Int) async throws(Failure) -> [DocumentVersion])?

@@ -50,6 +50,8 @@ extension ConformanceContext {
         compare("permissions", \.posixPermissions)
         compare("extended attributes", \.extendedAttributes)
         compare("capabilities", \.capabilities)
+        compare("favourite", \.isFavorite)
+        compare("tags", \.tags)
         compare("content version", \.version.content)
         compare("metadata version", \.version.metadata)
         try require(

@@ -23,7 +23,7 @@ public struct ConformanceSuite: Sendable {
         listingRules, downloadRules, creationRules, changeRules, moveRules, deletionRules, nameRules,
         concurrencyRules, metadataRules, attributeRules, walkRules, readingRules, refusalRules, anchorRules,
         capabilityRules, copyRules, trashRules, thumbnailRules, quotaRules, domainRules,
-        searchRules, versionRules,
+        searchRules, favoriteRules, linkRules, versionRules,
     ].flatMap { (group: [ConformanceRule]) -> [ConformanceRule] in group }
 
     private let provider: any FileProviderExtension

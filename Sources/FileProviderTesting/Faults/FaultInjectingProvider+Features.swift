@@ -85,6 +85,52 @@ extension FaultInjectingProvider: Trashing where Base: Trashing {
     }
 }
 
+extension FaultInjectingProvider: TrashRestoring where Base: TrashRestoring {
+    public func trashedItems() async throws(FileProviderError) -> [TrashEntry] {
+        try await call(.trashedItems) { [base] () async throws(FileProviderError) in try await base.trashedItems() }
+    }
+
+    public func restoreTrashedItem(_ trashed: String) async throws(FileProviderError) -> [Filename]? {
+        try await call(.restoreTrashedItem) { [base] () async throws(FileProviderError) in
+            try await base.restoreTrashedItem(trashed)
+        }
+    }
+}
+
+extension FaultInjectingProvider: LinkSharing where Base: LinkSharing {
+    public func shareLink(
+        to identifier: ItemIdentifier, terms: LinkTerms
+    ) async throws(FileProviderError) -> SharedLink {
+        try await call(.shareLink) { [base] () async throws(FileProviderError) in
+            try await base.shareLink(to: identifier, terms: terms)
+        }
+    }
+
+    public func sharedLinks(to identifier: ItemIdentifier) async throws(FileProviderError) -> [SharedLink] {
+        try await call(.sharedLinks) { [base] () async throws(FileProviderError) in
+            try await base.sharedLinks(to: identifier)
+        }
+    }
+
+    public func endSharedLink(_ link: String, to identifier: ItemIdentifier) async throws(FileProviderError) {
+        try await call(.endSharedLink) { [base] () async throws(FileProviderError) in
+            try await base.endSharedLink(link, to: identifier)
+        }
+    }
+}
+
+extension FaultInjectingProvider: FavoriteKeeping where Base: FavoriteKeeping {
+    public var keepsFavorites: Bool { base.keepsFavorites }
+
+    public func setFavorite(
+        _ isFavorite: Bool, of identifier: ItemIdentifier
+    ) async throws(FileProviderError) -> Item {
+        try await call(.setFavorite) { [base] () async throws(FileProviderError) in
+            try await base.setFavorite(isFavorite, of: identifier)
+        }
+    }
+}
+
 extension FaultInjectingProvider: ThumbnailProviding where Base: ThumbnailProviding {
     public func thumbnail(
         of identifier: ItemIdentifier, version: ContentVersion, size: Int

@@ -146,7 +146,7 @@ extension InMemoryProvider: SearchingProvider {
 }
 
 extension InMemoryProvider {
-    private func require(_ ability: Features) throws(FileProviderError) {
+    func require(_ ability: Features) throws(FileProviderError) {
         guard features.contains(ability) else {
             throw FileProviderError(.unsupported, "the store cannot do this")
         }

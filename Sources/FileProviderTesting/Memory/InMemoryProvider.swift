@@ -21,15 +21,15 @@ public final class InMemoryProvider: FileProviderExtension {
     /// The optional abilities of a store. Other calls throw `FileProviderError.Code.unsupported`.
     public struct Features: OptionSet, Hashable, Sendable {
         /// One bit per ability.
-        public let rawValue: UInt8
+        public let rawValue: UInt16
         /// The abilities with these bits.
-        public init(rawValue: UInt8) { self.rawValue = rawValue }
+        public init(rawValue: UInt16) { self.rawValue = rawValue }
 
         /// Listing changes since an anchor.
         public static let changes = Features(rawValue: 1)
         /// Copying documents.
         public static let copying = Features(rawValue: 2)
-        /// Keeping deleted items in a trash.
+        /// Keeping deleted items in a trash, which can be looked into.
         public static let trash = Features(rawValue: 4)
         /// Making thumbnails.
         public static let thumbnails = Features(rawValue: 8)
@@ -39,11 +39,16 @@ public final class InMemoryProvider: FileProviderExtension {
         public static let searching = Features(rawValue: 32)
         /// Keeping the thumbnails that programs give documents; requires ``thumbnails``.
         public static let keepingThumbnails = Features(rawValue: 64)
+        /// Marking items as favourites.
+        public static let favorites = Features(rawValue: 128)
+        /// Giving out links.
+        public static let links = Features(rawValue: 256)
         /// Keeping the versions that others have replaced.
-        public static let versions = Features(rawValue: 128)
+        public static let versions = Features(rawValue: 512)
         /// All features.
         public static let all: Features = [
-            .changes, .copying, .trash, .thumbnails, .quota, .searching, .keepingThumbnails, .versions,
+            .changes, .copying, .trash, .thumbnails, .quota, .searching, .keepingThumbnails, .favorites, .links,
+            .versions,
         ]
     }
 

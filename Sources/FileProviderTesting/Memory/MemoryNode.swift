@@ -65,6 +65,12 @@ struct MemoryNode: Sendable {
         updateVersion()
     }
 
+    mutating func setFavorite(_ isFavorite: Bool, revision: Int) {
+        item.isFavorite = isFavorite
+        metadata = revision
+        updateVersion()
+    }
+
     /// xattr(7): symbolic links have no attributes in `user.`.
     private static func mayHaveAttributes(_ kind: ItemKind) -> Bool { kind.isDocument || kind.isFolder }
 

@@ -13,6 +13,8 @@ struct MemoryStore: Sendable {
     var trash: [MemoryNode] = []
     /// Whether contents that others replace stay as versions.
     var keepsVersions = false
+    /// The links to items, in order.
+    private(set) var links: [(identifier: ItemIdentifier, link: SharedLink)] = []
     private(set) var log = ChangeLog()
 
     init(made date: FileTime) {
@@ -87,7 +89,7 @@ struct MemoryStore: Sendable {
         return StoreFindings(findings, isComplete: found.count <= search.limit)
     }
 
-    private func path(of item: Item) -> [Filename] {
+    func path(of item: Item) -> [Filename] {
         var (names, next): ([Filename], Item?) = ([], item)
         while let item = next, item.identifier != .rootContainer {
             names.append(item.filename)
@@ -227,6 +229,54 @@ struct MemoryStore: Sendable {
         used -= node.item.size
         revision += 1
         log.append(identifier, at: revision)
+    }
+
+    mutating func setFavorite(
+        _ isFavorite: Bool, of identifier: ItemIdentifier
+    ) throws(FileProviderError) -> Item {
+        var node = try node(identifier)
+        revision += 1
+        node.setFavorite(isFavorite, revision: revision)
+        keep(node)
+        return node.item
+    }
+
+    // MARK: The trash and links
+
+    /// - Returns: where the item is now.
+    mutating func restore(_ trashed: String) throws(FileProviderError) -> Item {
+        guard let index = trash.firstIndex(where: { $0.trashIdentifier == trashed }) else {
+            throw FileProviderError(.noSuchItem, "\(trashed): is not in the trash")
+        }
+        var node = trash.remove(at: index)
+        let folder = folders[node.item.parentIdentifier] == nil ? .rootContainer : node.item.parentIdentifier
+        var name = node.item.filename
+        while child(name, in: folder) != nil { name = Filename(bytes: name.bytes + Array(" (restored)".utf8)) }
+        revision += 1
+        node.setPlace(folder, name, revision: revision)
+        folders[folder]?.insert(node)
+        if node.item.kind.isFolder { folders[node.item.identifier] = FolderIndex() }
+        used += node.item.size
+        keep(node)
+        return node.item
+    }
+
+    mutating func share(_ identifier: ItemIdentifier, _ terms: LinkTerms) throws(FileProviderError) -> SharedLink {
+        _ = try node(identifier)
+        revision += 1
+        let link = SharedLink(
+            identifier: "link-\(revision)", url: "https://store.example/\(revision)",
+            hasPassword: terms.password != nil,
+            until: terms.until, allowsEditing: terms.allowsEditing)
+        links.append((identifier, link))
+        return link
+    }
+
+    mutating func endLink(_ link: String, to identifier: ItemIdentifier) throws(FileProviderError) {
+        guard let index = links.firstIndex(where: { $0.identifier == identifier && $0.link.identifier == link }) else {
+            throw FileProviderError(.noSuchItem, "\(link): no such link")
+        }
+        links.remove(at: index)
     }
 
     private mutating func keep(_ node: MemoryNode) {

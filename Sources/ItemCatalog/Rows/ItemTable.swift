@@ -50,9 +50,7 @@ let itemTable = TableColumns<ItemRecord, ItemColumn>(
         },
         ColumnGroup(.pinned, value: \.isPinned) { $1.add($0) },
         ColumnGroup(.excluded, value: \.isExcluded) { $1.add($0) },
-        ColumnGroup(.remoteXattr, value: \.remoteFacts.extendedAttributes) {
-            $1.add($0.map { ExtendedAttributes.encode($0) })
-        },
+        ColumnGroup(.remoteXattr, value: { ExtendedAttributes($0.remoteFacts) }) { $1.add($0.bytes) },
         ColumnGroup(.remoteCapabilities, value: \.remoteFacts.allowance) { $1.add($0) },
         ColumnGroup(.heldAt, value: \.heldSince) { $1.add($0?.nanoseconds) },
         ColumnGroup(.attemptedParent, .attemptedName, value: \.attempted) { $1.add($0) },
@@ -112,6 +110,7 @@ extension Catalog.Reader {
                 code: row.text(.errorCode) ?? "", message: $0, attempts: row.int(.attempts),
                 retryAt: FileTime(nanoseconds: row.int(.retryAt)))
         }
+        let attributes = row.bytes(.remoteXattr).map { ExtendedAttributes($0) } ?? ExtendedAttributes()
         let before = row.bytes(.sentBefore).map { SentContent.decode($0) } ?? []
         let sent = row.bytes(.sentHash).map { before + [SentContent(hash: $0, size: row.int(.sentSize))] } ?? []
         return ItemRecord(
@@ -124,9 +123,10 @@ extension Catalog.Reader {
             remoteFacts: RemoteFacts(
                 size: row.int(.remoteSize), modified: row.time(.remoteMtime), born: row.timeOrNil(.remoteBtime),
                 mode: row.intOrNil(.remoteMode).map { UInt16(truncatingIfNeeded: $0 & 0o1777) },
-                extendedAttributes: row.bytes(.remoteXattr).flatMap { ExtendedAttributes.decode($0) },
+                extendedAttributes: attributes.attributes,
                 capabilities: ItemCapabilities(column: row.intOrNil(.remoteCapabilities)),
-                isVolume: RemoteFacts.isVolume(column: row.intOrNil(.remoteCapabilities))),
+                isVolume: RemoteFacts.isVolume(column: row.intOrNil(.remoteCapabilities)),
+                isFavorite: attributes.isFavorite, tags: attributes.tags),
             readyAt: FileTime(nanoseconds: row.int(.readyAt)), failure: failure, sent: sent,
             isPinned: row.bool(.pinned), isExcluded: row.bool(.excluded),
             heldSince: row.intOrNil(.heldAt).map(FileTime.init(nanoseconds:)),

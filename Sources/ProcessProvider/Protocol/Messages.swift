@@ -13,6 +13,7 @@ package enum Method: String, Sendable {
     case currentSyncAnchor, enumerateChanges
     case thumbnail, keepThumbnail
     case versions, startProvidingVersion
+    case setFavorite, shareLink, sharedLinks, endSharedLink, trashedItems, restoreTrashedItem
     case persistentIdentifierForItem, urlForItem
     case credentialMayHaveChanged, signOut
     // From the program: the contents of an upload, what the mounted domain knows, and notices.

@@ -100,6 +100,8 @@ package struct WireItem: Codable, Hashable, Sendable {
     /// Missing: all.
     var capabilities: [String]?
     var isVolume: Bool?
+    var isFavorite: Bool?
+    var tags: [String]?
 
     private static let capabilityNames: [(String, ItemCapabilities)] = [
         ("reading", .reading), ("writing", .writing), ("renaming", .renaming), ("deleting", .deleting),
@@ -122,10 +124,12 @@ package struct WireItem: Codable, Hashable, Sendable {
             item.capabilities == .all
             ? nil : Self.capabilityNames.compactMap { item.capabilities.contains($1) ? $0 : nil }
         isVolume = item.isVolume ? true : nil
+        isFavorite = item.isFavorite ? true : nil
+        tags = item.tags.isEmpty ? nil : item.tags
     }
 
     package var value: Item {
-        Item(
+        var item = Item(
             identifier: identifier, parentIdentifier: parent, filename: Filename(bytes: filename.bytes),
             kind: kind.value(target), size: size ?? 0, contentModificationDate: contentModificationDate.value,
             creationDate: creationDate?.value, posixPermissions: posixPermissions, version: version.value,
@@ -134,6 +138,48 @@ package struct WireItem: Codable, Hashable, Sendable {
                 Self.capabilityNames.reduce(into: []) { if names.contains($1.0) { $0.insert($1.1) } }
             } ?? .all,
             isVolume: isVolume ?? false)
+        (item.isFavorite, item.tags) = (isFavorite ?? false, tags ?? [])
+        return item
+    }
+}
+
+package struct WireLink: Codable, Hashable, Sendable {
+    var identifier: String
+    var url: String
+    var hasPassword: Bool?
+    var until: WireTime?
+    var allowsEditing: Bool?
+
+    init(_ link: SharedLink) {
+        (identifier, url, until) = (link.identifier, link.url, link.until.map(WireTime.init))
+        (hasPassword, allowsEditing) = (link.hasPassword, link.allowsEditing)
+    }
+
+    var value: SharedLink {
+        SharedLink(
+            identifier: identifier, url: url, hasPassword: hasPassword ?? false, until: until?.value,
+            allowsEditing: allowsEditing ?? false)
+    }
+}
+
+package struct WireTrashed: Codable, Hashable, Sendable {
+    var identifier: String
+    var path: [ByteString]
+    var kind: WireKind
+    var target: ByteString?
+    var size: Int64?
+    var deleted: WireTime?
+
+    init(_ item: TrashEntry) {
+        (identifier, path) = (item.identifier, item.path.map { ByteString($0.bytes) })
+        (kind, target, size) = (WireKind(item.kind), item.kind.wireTarget, item.size)
+        deleted = item.deleted.map(WireTime.init)
+    }
+
+    var value: TrashEntry {
+        TrashEntry(
+            identifier: identifier, path: path.map { Filename(bytes: $0.bytes) }, kind: kind.value(target),
+            size: size ?? 0, deleted: deleted?.value)
     }
 }
 

@@ -9,6 +9,7 @@ package struct SyncEvent: Sendable {
         case providePlaceholder, enumerateItems, startProvidingItem, itemChanged, createItem, moveItem, deleteItem
         case updateMetadata, stopProvidingItem, copyItem, trashItem, enumerateChanges, keepThumbnail
         case versions, startProvidingVersion
+        case setFavorite, shareLink, endSharedLink, restoreTrashedItem
         /// An item was changed on both sides, and both versions are kept.
         case conflict
         case evicted

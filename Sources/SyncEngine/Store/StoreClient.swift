@@ -22,7 +22,7 @@ package final class StoreClient: Sendable {
     private let losses = Callback<Void>()
     private let topmost: TopmostFolder
 
-    private let abilities: ProviderAbilities
+    let abilities: ProviderAbilities
 
     package init(
         _ provider: any FileProviderExtension, events: EventLog, workers: Workers,
@@ -51,6 +51,7 @@ package final class StoreClient: Sendable {
     package var copiesItems: Bool { abilities.copies != nil }
     package var keepsVersions: Bool { abilities.keptVersions?.keepsVersions == true }
     package var hasTrash: Bool { abilities.trash?.hasTrash == true }
+    package var keepsFavorites: Bool { abilities.favorites?.keepsFavorites == true }
     package var makesThumbnails: Bool { abilities.thumbnails != nil }
     package var keepsThumbnails: Bool { abilities.keptThumbnails?.keepsThumbnails == true }
     package var reportsQuota: Bool { abilities.space != nil }
@@ -97,7 +98,7 @@ package final class StoreClient: Sendable {
         answers()
     }
 
-    private func reporting<Answer>(
+    func reporting<Answer>(
         _ hook: SyncEvent.Kind, _ identifier: ItemIdentifier?, at path: () -> String?, bytes: Int64? = nil,
         _ call: () async throws(FileProviderError) -> Answer
     ) async throws(FileProviderError) -> Answer {
@@ -450,7 +451,7 @@ package final class StoreClient: Sendable {
     /// Releases the provider; no call may follow.
     package func invalidate() async { await (provider as? any Invalidatable)?.invalidate() }
 
-    private static func cannot(_ what: String) -> FileProviderError {
+    static func cannot(_ what: String) -> FileProviderError {
         FileProviderError(.unsupported, "the store cannot \(what)")
     }
 }

@@ -70,10 +70,12 @@ extension StepRunner {
         }
         let metadata = try metadata(of: inode, row)
         let (snapshot, room) = try await snapshot(of: content)
+        // A wish for the store's mark is sent afterwards, by itself.
+        let hasWish = try mount.catalog.read { try $0.favoriteWish(of: inodeID) } != nil
         let prepared = { (digest: SnapshotDigest) in
             Prepared(
                 source: SnapshotSource(snapshot: snapshot, digest: digest, uploads: uploads), metadata: metadata,
-                contentRevision: row.contentRevision, metadataRevision: row.metadataRevision)
+                contentRevision: row.contentRevision, metadataRevision: hasWish ? -1 : row.metadataRevision)
         }
         guard snapshot.isGrowing else { return try record(snapshot, content, row).map { prepared(.known($0)) } }
         var isUnderWay = false

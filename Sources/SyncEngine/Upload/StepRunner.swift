@@ -190,7 +190,7 @@ struct StepRunner: Sendable {
             if prepared == nil { return .postponed }
         }
         defer { prepared?.source.digest.cancel() }
-        let inode = try mount.catalog.read { try $0.inode(inodeID) }
+        let (inode, wish) = try mount.catalog.read { (try $0.inode(inodeID), try $0.favoriteWish(of: inodeID)) }
         var facts = try prepared?.metadata ?? metadata(of: inode, item)
         let isFilled = try item.kind.isFolder && fillsLater(item, inode)
         if isFilled { facts.posixPermissions? |= Self.ownersAll }
@@ -211,7 +211,9 @@ struct StepRunner: Sendable {
             created.parentIdentifier = parent
             uploads.creations.note(created.identifier)
             // A listing met the item before the reply came, and may be newer than the reply.
-            if try confirmCreation(item, created, prepared, keepsMetadata: isFilled, asked: last) {
+            if try confirmCreation(
+                item, created, prepared, keepsMetadata: isFilled || wish != nil, asked: last)
+            {
                 await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: fetcher).refresh(
                     created.identifier)
             }
@@ -320,7 +322,12 @@ struct StepRunner: Sendable {
             return .done
         }
         do {
-            let inode = try mount.catalog.read { try $0.inode(inodeID) }
+            let (inode, wish) = try mount.catalog.read { (try $0.inode(inodeID), try $0.favoriteWish(of: inodeID)) }
+            if let wish {
+                try await setFavorite(wish, identifier, item)
+                // Where the store keeps no dates and modes, they stay on this machine.
+                if !client.updatesMetadata { return .done }
+            }
             let facts = try metadata(of: inode, item)
             let updated = try await client.updateMetadata(
                 identifier, to: facts, baseVersion: base, at: mount.path(of: item))
@@ -333,6 +340,19 @@ struct StepRunner: Sendable {
             return try await settle(.updateMetadata, item, error)
         }
         return .done
+    }
+
+    /// Sends a program's wish for the store's mark. The answer may have other contents than those here: it is taken
+    /// like any other report of the store.
+    private func setFavorite(_ wish: Bool, _ identifier: ItemIdentifier, _ item: ItemRecord) async throws {
+        if wish != item.remoteFacts.isFavorite {
+            let updated = try await client.setFavorite(wish, of: identifier, at: mount.path(of: item))
+            try check(updated, to: item)
+            await RemoteRefresh(mount: mount, client: client, remote: remote, fetcher: nil).refresh(
+                identifier, known: updated, isOwn: true)
+        }
+        guard !client.updatesMetadata else { return }
+        try mount.catalog.write { try $0.keepMetadataLocal(item.id, metadataRevision: item.metadataRevision) }
     }
 
     private func delete(_ item: ItemRecord) async throws -> Outcome {

@@ -47,6 +47,7 @@ extension TreeStore {
         if kinds.contains(.move) { try moveBack(&row, &inode) }
         row.contentRevision = 0
         row.metadataRevision = 0
+        try endFavoriteWish(of: inode.id)
         row.failure = nil
         row.sent = []
         row.readyAt = now

@@ -53,6 +53,19 @@ extension Item {
         return extendedAttributes.filter { ExtendedAttribute.problem(name: $0.key, value: $0.value) == nil }
     }
 
+    /// In bytes, of one tag.
+    package static let longestTag = 255
+
+    /// The tags that can be shown, without repetitions, in the order of their bytes.
+    var trustedTags: [String] {
+        let shown = tags.lazy.filter { tag in
+            let bytes = tag.utf8
+            return !bytes.isEmpty && bytes.count <= Self.longestTag
+                && bytes.allSatisfy { $0 >= 32 && $0 != 127 && $0 != UInt8(ascii: ",") }
+        }
+        return Set(shown.prefix(Item.mostTags)).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
     package var hasTooManyAttributes: Bool {
         var room = ExtendedAttribute.mostBytes
         for (name, value) in extendedAttributes ?? [:] {

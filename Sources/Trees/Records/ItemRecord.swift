@@ -114,10 +114,15 @@ package struct RemoteFacts: Sendable, Equatable {
     package var capabilities: ItemCapabilities
     /// Nothing can be moved into or out of the volume.
     package var isVolume: Bool
+    /// The store's mark; a wish of this machine's for another one is an attribute (``TreeReading/favoriteWish(of:)``).
+    package var isFavorite: Bool
+    /// The store's tags.
+    package var tags: [String]
 
     package init(
         size: Int64, modified: FileTime, born: FileTime?, mode: UInt16?,
-        extendedAttributes: [String: [UInt8]]? = nil, capabilities: ItemCapabilities = .all, isVolume: Bool = false
+        extendedAttributes: [String: [UInt8]]? = nil, capabilities: ItemCapabilities = .all, isVolume: Bool = false,
+        isFavorite: Bool = false, tags: [String] = []
     ) {
         self.size = size
         self.modified = modified
@@ -126,13 +131,16 @@ package struct RemoteFacts: Sendable, Equatable {
         self.extendedAttributes = extendedAttributes
         self.capabilities = capabilities
         self.isVolume = isVolume
+        self.isFavorite = isFavorite
+        self.tags = tags
     }
 
     package init(_ item: Item) {
         self.init(
             size: item.kind.isDocument ? item.size : 0, modified: item.contentModificationDate,
             born: item.creationDate, mode: item.trustedPermissions, extendedAttributes: item.trustedAttributes,
-            capabilities: item.capabilities, isVolume: item.kind.isFolder && item.isVolume)
+            capabilities: item.capabilities, isVolume: item.kind.isFolder && item.isVolume,
+            isFavorite: item.isFavorite, tags: item.trustedTags)
     }
 }
 

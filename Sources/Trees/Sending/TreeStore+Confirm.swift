@@ -92,7 +92,10 @@ extension TreeStore {
         row.isExcluded = false
         try judge(&row, settle: 0)
         if row.contentRevision == contentRevision { row.contentRevision = 0 }
-        if row.metadataRevision == metadataRevision { row.metadataRevision = 0 }
+        if row.metadataRevision != 0, row.metadataRevision == metadataRevision {
+            row.metadataRevision = 0
+            try endFavoriteWish(of: row.inode)
+        }
         row.failure = nil
         row.sent = []
         row.attempted = nil
@@ -142,6 +145,7 @@ extension TreeStore {
         guard var row = try item(id), row.metadataRevision == metadataRevision else { return }
         row.metadataRevision = 0
         try update(row)
+        try endFavoriteWish(of: row.inode)
     }
 
     /// The provider does not have the item any more.

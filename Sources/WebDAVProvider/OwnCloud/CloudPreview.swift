@@ -41,11 +41,8 @@ extension CloudPlaces {
     /// Nil: the item has no number of the server.
     fileprivate func preview(of identifier: ItemIdentifier, size: Int) -> HTTPLocation? {
         guard let number = number(of: identifier) else { return nil }
-        // (The part before `remote.php/dav`.)
-        let components = service.components.dropLast(2) + ["index.php", "core", "preview"].map { Array($0.utf8) }
         let side = min(max(size, 1), 2_048)
-        return HTTPLocation(
-            origin: service.origin, components: Array(components), isFolder: false,
-            query: "fileId=\(number)&x=\(side)&y=\(side)&a=1&forceIcon=0")
+        return page(
+            ["index.php", "core", "preview"], query: "fileId=\(number)&x=\(side)&y=\(side)&a=1&forceIcon=0")
     }
 }

@@ -18,7 +18,7 @@ extension CloudPlaces {
     ) async throws(FileProviderError) -> Bool {
         let most = limit.map { "<D:limit><D:nresults>\($0)</D:nresults></D:limit>" } ?? ""
         let question = """
-            <?xml version="1.0" encoding="utf-8"?><D:searchrequest xmlns:D="DAV:" xmlns:O="http://owncloud.org/ns">\
+            <?xml version="1.0" encoding="utf-8"?><D:searchrequest \(DAVProperty.spaces(of: properties))>\
             <D:basicsearch><D:select>\(DAVProperty.list(properties))</D:select><D:from><D:scope>\
             <D:href>\(scope)</D:href><D:depth>infinity</D:depth></D:scope></D:from><D:where>\(condition)</D:where>\(most)\
             </D:basicsearch></D:searchrequest>

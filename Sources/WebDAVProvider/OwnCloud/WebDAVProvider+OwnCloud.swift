@@ -14,12 +14,3 @@ extension WebDAVProvider: Trashing {
         try await delete(identifier, baseVersion, toTrash: true)
     }
 }
-
-extension WebDAVProvider: FolderVersioning {
-    package func folderVersion(of folder: ItemIdentifier) async throws(FileProviderError) -> String? {
-        guard try await probe.traits().family == .ownCloud else { return nil }
-        return try await reach(folder, isFolder: true) { location throws(FileProviderError) in
-            try await client.propfind(location, [.resourceType, .lastModified, .entityTag])?.properties[.entityTag]
-        }
-    }
-}

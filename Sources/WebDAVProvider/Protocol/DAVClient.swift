@@ -17,7 +17,7 @@ struct DAVClient: Sendable {
 
     /// Properties that the server is known to lack, and the form of a target that it understands.
     private final class Unknown: Sendable {
-        let properties = Mutex<Set<DAVProperty>>([])
+        let properties = Mutex<Set<DAVProperty>>(DAVProperty.ofClouds)
         let form = Mutex(TargetForm.url)
     }
 
@@ -161,15 +161,16 @@ struct DAVClient: Sendable {
 
     /// Passes on the server's responses for a place, and for its children, in pieces, as they arrive.
     ///
+    /// - Parameter ofAll: ask also for properties that this server may lack.
     /// - Returns: false: nothing is at this place.
     func list(
-        _ place: HTTPLocation, _ depth: Depth, _ properties: [DAVProperty] = DAVProperty.ofItems,
+        _ place: HTTPLocation, _ depth: Depth, _ properties: [DAVProperty] = DAVProperty.ofItems, ofAll: Bool = false,
         _ each: ([DAVResponse]) async throws -> Void
     ) async throws(FileProviderError) -> Bool {
         let request = HTTPRequest(
             "PROPFIND", place,
             headers: [("Depth", depth.rawValue), ("Content-Type", "application/xml; charset=utf-8")],
-            body: .bytes(question(properties)), retries: .always)
+            body: .bytes(ofAll ? DAVProperty.question(properties) : question(properties)), retries: .always)
         return try await transport.exchange(request) { reply in
             if reply.status == 404 {
                 _ = try? await reply.prefix(64 << 10)
@@ -236,17 +237,17 @@ struct DAVClient: Sendable {
 
     /// The server's response for one place; nil: nothing is there.
     func propfind(
-        _ place: HTTPLocation, _ properties: [DAVProperty] = DAVProperty.ofItems
+        _ place: HTTPLocation, _ properties: [DAVProperty] = DAVProperty.ofItems, ofAll: Bool = false
     ) async throws(FileProviderError) -> DAVResponse? {
         var first: DAVResponse?
         let isThere: Bool
         do throws(FileProviderError) {
-            isThere = try await list(place, .itself, properties) { first = first ?? $0.first }
+            isThere = try await list(place, .itself, properties, ofAll: ofAll) { first = first ?? $0.first }
         } catch {
             // A server may fail because of another client's change.
             guard error.code == .cannotSynchronize else { throw error }
             first = nil
-            isThere = try await list(place, .itself, properties) { first = first ?? $0.first }
+            isThere = try await list(place, .itself, properties, ofAll: ofAll) { first = first ?? $0.first }
         }
         guard isThere else { return nil }
         guard let response = first else {

@@ -19,6 +19,19 @@ enum DAVProperty: String, CaseIterable {
     /// RFC 4331; in bytes.
     case quotaUsed = "DAV:|quota-used-bytes"
     case quotaAvailable = "DAV:|quota-available-bytes"
+    /// docs.nextcloud.com, WebDAV: `1` for a favourite of this user's; the user's own tags; everybody's tags.
+    case favorite = "http://owncloud.org/ns|favorite"
+    case ownTags = "http://owncloud.org/ns|tags"
+    case systemTags = "http://nextcloud.org/ns|system-tags"
+    /// What the share that the item is in allows: 1 to read, 2 to change, 4 to make items, 8 to delete them.
+    case sharePermissions = "http://open-collaboration-services.org/ns|share-permissions"
+    /// `true`: the topmost folder of another storage (Nextcloud 28).
+    case isMountRoot = "http://nextcloud.org/ns|is-mount-root"
+    /// Of an item in the trash; the place from the user's topmost folder on, and seconds since 1970.
+    case trashPlace = "http://nextcloud.org/ns|trashbin-original-location"
+    case trashMoment = "http://nextcloud.org/ns|trashbin-deletion-time"
+    /// In bytes; of a folder, of all that is in it.
+    case wholeSize = "http://owncloud.org/ns|size"
 
     fileprivate static let count = allCases.count
 
@@ -47,18 +60,32 @@ enum DAVProperty: String, CaseIterable {
         case .syncToken: 8
         case .quotaUsed: 9
         case .quotaAvailable: 10
+        case .favorite: 11
+        case .ownTags: 12
+        case .systemTags: 13
+        case .sharePermissions: 14
+        case .isMountRoot: 15
+        case .trashPlace: 16
+        case .trashMoment: 17
+        case .wholeSize: 18
         }
     }
 
     /// The properties that a listing requests.
     static let ofItems: [DAVProperty] = [
         .resourceType, .contentLength, .lastModified, .entityTag, .resourceID, .fileID, .permissions,
-        .checksums,
+        .checksums, .favorite, .ownTags, .systemTags, .sharePermissions, .isMountRoot,
     ]
+
+    /// Those that only ownCloud and Nextcloud have, and that no other server is asked for.
+    static let ofClouds: Set<DAVProperty> = [.favorite, .ownTags, .systemTags, .sharePermissions, .isMountRoot]
+
+    /// The value has one element for each of several texts.
+    var isList: Bool { self == .ownTags || self == .systemTags }
 
     /// Those that Apache's mod_dav_fs does not have: it looks for them in a database of client properties for each
     /// resource, which takes twice as long as all the rest, and answers that they are missing.
-    static let unknownToApache: Set<DAVProperty> = [.resourceID, .fileID, .permissions, .checksums, .syncToken]
+    static let unknownToApache = ofClouds.union([.resourceID, .fileID, .permissions, .checksums, .syncToken])
 
     /// The properties that a listing of a folder requests.
     static let ofFolders = ofItems + [.syncToken]
@@ -67,16 +94,30 @@ enum DAVProperty: String, CaseIterable {
     static func question(_ properties: [DAVProperty]) -> [UInt8] { Array(propfind(properties).utf8) }
 
     private static func propfind(_ properties: [DAVProperty]) -> String {
-        #"<?xml version="1.0" encoding="utf-8"?><D:propfind xmlns:D="DAV:" xmlns:O="http://owncloud.org/ns">"#
-            + list(properties) + "</D:propfind>"
+        #"<?xml version="1.0" encoding="utf-8"?><D:propfind \#(spaces(of: properties))>"# + list(properties)
+            + "</D:propfind>"
     }
 
-    /// The element `D:prop`, with the prefixes D and O.
+    private static let prefixes = [
+        "DAV:": "D", "http://owncloud.org/ns": "O", "http://nextcloud.org/ns": "N",
+        "http://open-collaboration-services.org/ns": "S",
+    ]
+
+    /// The namespace, and the name in it.
+    private var parts: (space: String, name: String) {
+        let parts = rawValue.split(separator: "|")
+        return (String(parts[0]), String(parts[1]))
+    }
+
+    /// The declarations of the prefixes of these properties, and of D and O.
+    static func spaces(of properties: [DAVProperty]) -> String {
+        let used = Set(properties.map(\.parts.space)).union(["DAV:", "http://owncloud.org/ns"])
+        return used.sorted().map { #"xmlns:\#(prefixes[$0]!)="\#($0)""# }.joined(separator: " ")
+    }
+
+    /// The element `D:prop`, with the prefixes of ``spaces(of:)``.
     static func list(_ properties: [DAVProperty]) -> String {
-        let names = properties.map { property in
-            let name = property.rawValue.split(separator: "|")[1]
-            return property.rawValue.hasPrefix("DAV:|") ? "<D:\(name)/>" : "<O:\(name)/>"
-        }
+        let names = properties.map { "<\(prefixes[$0.parts.space]!):\($0.parts.name)/>" }
         return "<D:prop>\(names.joined())</D:prop>"
     }
 }

@@ -16,6 +16,12 @@ struct DAVResource: Sendable {
     var identifier: String?
     /// Nextcloud's letters for the operations that this user may do; nil: all, as far as known.
     var permissions: String?
+    /// What the share that the item is in allows, as bits; nil: it is in no share, or the server does not say.
+    var sharePermissions: Int?
+    /// The topmost folder of another storage.
+    var isMountRoot = false
+    var isFavorite = false
+    var tags: [String] = []
 }
 
 /// Why an entry of a listing cannot be shown, for people.
@@ -48,6 +54,12 @@ extension DAVResource {
         let properties = response.properties
         modified = properties[.lastModified].flatMap(HTTPDate.parse) ?? 0
         permissions = properties[.permissions]
+        if permissions?.contains("S") == true { sharePermissions = properties[.sharePermissions].flatMap { Int($0) } }
+        isMountRoot = properties[.isMountRoot] == "true"
+        isFavorite = properties[.favorite] == "1"
+        tags = [DAVProperty.ownTags, .systemTags].flatMap { list in
+            (properties[list] ?? "").split(separator: "\n").map { String($0).trimmingASCIIWhitespace() }
+        }
         identifier =
             properties[.fileID].flatMap { $0.isEmpty ? nil : "f:" + $0 }
             ?? properties[.resourceID].flatMap { $0.isEmpty ? nil : "r:" + $0 }

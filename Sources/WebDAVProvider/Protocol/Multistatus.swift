@@ -132,6 +132,9 @@ package final class MultistatusReader {
             if foundFolder { response?.isFolder = true }
         case (4, .status): statusOfProperties = Self.status(value)
         case (5, .property(let property)) where open[3] == .prop: found.append((property, value))
+        case (6, _):
+            // Between the texts of a list.
+            if case .property(let property) = open[4], property.isList { text.append(UInt8(ascii: "\n")) }
         default: break
         }
     }

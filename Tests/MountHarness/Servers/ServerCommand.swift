@@ -33,6 +33,7 @@ struct ServerCommand {
                 "--password-file", password, "--root", server.root,
             ]
             if let quota = options.quota { command += ["--quota", "\(quota)"] }
+            if let mounts = options.mounts { command += ["--mounts", mounts] }
             if options.isSecure {
                 command += ["--cert", directory + "/server.pem", "--key", directory + "/server.key"]
             }

@@ -21,6 +21,9 @@ package struct ServerOptions: Sendable {
     package var wantsPassword = false
     /// For the imitation of Nextcloud, in bytes.
     package var quota: Int64?
+    /// For the imitation of Nextcloud: what in the topmost folder comes from elsewhere, as JSON, by name: `type`,
+    /// `permissions` (bits), `quota` in bytes.
+    package var mounts: String?
     /// For Apache, in the configuration of the folder.
     package var directives: [String] = []
     package init() {}

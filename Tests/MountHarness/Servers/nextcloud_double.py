@@ -9,6 +9,7 @@ import operator, os, pickle, posixpath, re, secrets, shutil, ssl, stat, struct, 
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
+from nextcloud_cloud import Answers, Cloud
 
 BLOCK = 8192  # PHP's unit of reading: of a body that breaks off, whole blocks arrive
 SPACES = {"DAV:": "d", "http://owncloud.org/ns": "oc", "http://nextcloud.org/ns": "nc"}
@@ -130,7 +131,8 @@ class Store:
         return self.nodes.get(path, PHANTOM)
 
     def check_room(self, path, size, more=""):
-        refuse(size > max(0, self.free()), 507, f"Insufficient space in /{shown(path)}{more}")
+        room = (self.cloud.quota(path) or (0, -3))[1]  # of another storage, if it is on one
+        refuse(size > max(0, self.free() if room == -3 else room), 507, f"Insufficient space in /{shown(path)}{more}")
 
     def check_unlocked(self, path, status=423):
         refuse(any(is_below(written, path) for written in list(self.written)), status, f'"/{shown(path)}" is locked',
@@ -254,7 +256,8 @@ class Store:
         paths = (f"{stem}{more}{ending}" for more in ("", " (restored)", *others))
         self.move(key, next(path for path in paths if path not in self.nodes))
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(Answers, http.server.BaseHTTPRequestHandler):
+    many = staticmethod(multistatus)
     protocol_version, server_version, sys_version = "HTTP/1.1", "Apache/2.4.71 (Debian)", ""
     disable_nagle_algorithm, log_message = True, lambda *arguments: None
 
@@ -323,6 +326,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 200, [("Content-Type", "application/json; charset=utf-8")], json.dumps(PAGES[url]).encode()
         refuse(self.headers.get("Authorization") != self.server.login, 401, "Username or password was incorrect",
                SABRE + "NotAuthenticated", headers=[("WWW-Authenticate", 'Basic realm="Nextcloud", charset="UTF-8"')])
+        if url.startswith(("/ocs/", "/remote.php/dav/systemtags")) and (beside := self.beside(url, b"".join(self.blocks()), refuse)):
+            return beside
         if url == "/index.php/core/preview":
             return self.preview(dict(parse_qsl(urlsplit(self.path).query)))
         if method == "search":
@@ -335,12 +340,17 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if method == "options":
             return 200, [("Allow", METHODS), ("DAV", CLASSES), ("MS-Author-Via", "DAV"), ("Accept-Ranges", "bytes"), HTML]
         body = b"".join(self.blocks())
+        if method == "report" and b"filter-files" in body:
+            with self.store.using():
+                return self.filter_files(path, body, refuse)
         refuse(method == "report", 415, "The {DAV:}sync-collection REPORT is not supported on this url.",
                SABRE + "ReportNotSupported", "  <d:supported-report/>\n")
         refuse(not hasattr(self, method), 501,
                f"There was no plugin in the system that was willing to handle this {self.command} method.")
         with self.store.using():
             self.check_conditions(path)
+            if method in ("mkcol", "delete") and is_below(path, "files"):
+                self.store.cloud.check(refuse, method, path)
             return getattr(self, method)(path, body)
 
     def check_conditions(self, path):
@@ -457,7 +467,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if parent(path) == "uploads" and depth == "1":  # the document that its parts would make
             nodes[path + "/.file"] = Node(0, False, int(time.time()), store.size(path))
         for one, node in sorted(nodes.items(), key=lambda item: (item[0] != path, item[1].id)):
-            about = self.properties(one, node)
+            about = self.properties(one, node, is_listed=one != path)
             names = wanted or [name for name in about if name.startswith(D)]
             found = "".join(element(name, about[name]) for name in names if name in about)
             missing = "".join(element(name) for name in names if name not in about)
@@ -465,7 +475,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             responses.append(("/remote.php/dav/" + url, (found, "200 OK"), (missing, "404 Not Found")))
         return multistatus(responses)
 
-    def properties(self, path, node):
+    def properties(self, path, node, is_listed=False):
         is_document, (location, deleted) = is_below(path, "files"), self.store.trash.get(path, ("", ""))
         size = self.store.size(path) if node.is_folder else node.size
         about = {D + "resourcetype": "<d:collection/>" if node.is_folder else ""}
@@ -473,12 +483,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
         about |= {} if node.is_folder else {D + "getcontentlength": size, D + "getcontenttype": kind(path)}
         if is_document and node.is_folder:
             room = -3 if self.store.quota is None else max(0, self.store.free())
+            size, room = self.store.cloud.quota(path) or (size, room)
             about |= {D + "quota-used-bytes": size, D + "quota-available-bytes": room}
         if is_document or location or not node.is_folder:
             about[D + "getetag"] = deleted or f"&quot;{node.etag}&quot;"
         if is_document or location:
             about |= {OC + "fileid": node.id, OC + "id": self.number(node), OC + "size": size,
                       OC + "permissions": "GD" if location else "RGDNVCK" if node.is_folder else "RGDNVW"}
+        about |= self.store.cloud.properties(path, node, is_listed) if is_document else {}
         about |= {OC + "checksums": f"<oc:checksum>{escape(node.checksum)}</oc:checksum>"} if node.checksum else {}
         if location:
             about |= {NC + "trashbin-filename": escape(last(location)), NC + "trashbin-deletion-time": deleted,
@@ -526,6 +538,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         to_trash = is_below(path, "files") and self.headers.get("X-NC-Skip-Trashbin") != "true"
         refuse(path in ("files", "uploads", "trashbin"), 403, "Permission denied to delete home folder")
         self.store.check_unlocked(path)
+        if self.store.cloud.unshare(path):
+            return 204, []
         for one in list(self.store.trash) if path == "trashbin/trash" else [path] * (self.store.node(path) is not PHANTOM):
             (self.store.put_into_trash if to_trash else self.store.remove)(one)
         return 204, []
@@ -533,11 +547,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def proppatch(self, path, body):
         asked = self.store.node(path) and ElementTree.fromstring(body).findall(f"{D}set/{D}prop/*")
         seconds = [one.text for one in asked if one.tag == D + "lastmodified"]
-        refused = "".join(element(one.tag) for one in asked if one.tag != D + "lastmodified")
+        marks = [one.text for one in asked if one.tag == OC + "favorite"]
+        refused = "".join(element(one.tag) for one in asked if one.tag not in (D + "lastmodified", OC + "favorite"))
+        for mark in marks if not refused else ():
+            self.store.cloud.mark(self.store.node(path), mark)
         if seconds and not refused:
             os.utime(self.store.disk(path), (time.time(), int(seconds[0])))
             self.store.refresh(path)
-        done = element(D + "lastmodified") * len(seconds), "424 Failed Dependency" if refused else "200 OK"
+        done = element(D + "lastmodified") * len(seconds) + element(OC + "favorite") * len(marks), "424 Failed Dependency" if refused else "200 OK"
         return multistatus([(urlsplit(self.path).path, (refused, "403 Forbidden"), done)])
 
     def move(self, path, body):
@@ -548,6 +565,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 201, [HTML]
         is_possible = is_below(target, "files") and (last(path) == ".file" if is_upload else is_below(path, "files"))
         refuse(node is PHANTOM or not is_possible, 403, "Copy did not proceed")
+        store.cloud.check(refuse, "put" if is_upload else self.command.lower(), target if is_upload else path, target)
         refuse(is_below(path, target), 403, f"{self.uri(path)} cannot be moved to it's parent")
         size = store.size(parent(path) if is_upload else path)
         store.check_room(parent(target) if is_new else target, 0 if is_move and node.is_folder and not is_upload else size)
@@ -587,6 +605,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             refuse(store.is_folder(path), 409, "PUT is not allowed on non-files.")
             refuse(not store.node(parent(path)).is_folder, 404, f"Node with name '{last(parent(path))}' could not be found")
             refuse(not is_document and not re.fullmatch("uploads/[^/]*/(?!.file).*", path), 403)
+            store.cloud.check(refuse, "put", path) if is_document else None
             store.check_room(path if is_document else "files/", max(self.expected(0), self.expected(0, "OC-Total-Length")))
             refuse_path(fault(last(path)))
             refuse(store.free() <= 0 and is_document, 413, "Insufficient space", OURS + "EntityTooLarge")
@@ -615,7 +634,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    for name in ("port", "user", "password-file", "root", "quota", "chunk-minimum", "cert", "key"):
+    for name in ("port", "user", "password-file", "root", "quota", "chunk-minimum", "cert", "key", "mounts"):
         parser.add_argument("--" + name, required=name in ("port", "user", "password-file", "root"))
     options = parser.parse_args()
     http.server.ThreadingHTTPServer.request_queue_size = 128
@@ -624,6 +643,7 @@ if __name__ == "__main__":
         login = base64.b64encode(f"{options.user}:{file.read().strip()}".encode()).decode()
     server.user, server.login = options.user, "Basic " + login
     server.store = Store(options.root, options.quota and int(options.quota), int(options.chunk_minimum or 0))
+    server.store.cloud = Cloud(server.store, options.mounts)
     if options.cert:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(options.cert, options.key)
