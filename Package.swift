@@ -95,7 +95,7 @@ let package = Package(
             dependencies: [
                 "ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream", .crypto,
                 .logging,
-                .nioCore, .nioHTTP1,
+                .nioCore, .nioHTTP1, .nioPosix,
             ]),
 
         .target(
@@ -257,7 +257,10 @@ let package = Package(
         // Real WebDAV servers.
         .target(
             name: "WebDAVHarness",
-            dependencies: ["HTTPTransport", "MountHarness", "WebDAVProvider", .logging],
+            dependencies: [
+                "FileProvider", "FileProviderTesting", "HTTPTransport", "MountHarness", "SyncEngine", "WebDAVProvider",
+                .logging,
+            ],
             path: "Tests/WebDAVHarness"),
         .testTarget(
             name: "WebDAVProviderTests",
@@ -362,10 +365,8 @@ let package = Package(
         .executableTarget(
             name: "hydrant-model-test",
             dependencies: [
-                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog", "Trees",
-                "TreesHarness",
-                "SyncEngine",
-                "Volume", .logging,
+                "CLinux", "CModelTest", "ContentStore", "FileProvider", "FileProviderTesting", "ItemCatalog",
+                "MountHarness", "S3Harness", "S3Provider", "SyncEngine", "Trees", "TreesHarness", "Volume", .logging,
             ],
             path: "Tests/ModelTest", exclude: ["Replays"]),
         // The benchmarks of the hot paths: scripts/microbench.
@@ -379,7 +380,7 @@ let package = Package(
             path: "Tests/Microbenchmarks"),
         .testTarget(
             // Runs the program, and must not be linked with it, as its clocks would apply to all other tests.
-            name: "ModelTestTests", dependencies: ["MountHarness"]),
+            name: "ModelTestTests", dependencies: ["MountHarness", "S3Harness"]),
         .testTarget(
             name: "ZipProviderTests",
             dependencies: [

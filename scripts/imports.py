@@ -104,7 +104,7 @@ RESERVED = {
     "NIOCore": ["ControlAPI", "HTTPTransport", "ProcessProvider", "RcloneProvider", "S3Provider", "WebDAVProvider"],
     "NIOPosix": [
         "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentInteraction", "DocumentPicker", "Documents",
-        "FileCoordination", "HTTPTransport", "ProcessProvider", "RcloneProvider", "SyncEngine",
+        "FileCoordination", "HTTPTransport", "ProcessProvider", "RcloneProvider", "S3Provider", "SyncEngine",
     ],
 }
 # Modules that no test may import, with the target of tests that is exempt: it examines what SQLite writes.

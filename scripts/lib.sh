@@ -19,6 +19,8 @@ TEST_PACKAGES=("${UNIT_PACKAGES[@]}" "${MOUNT_PACKAGES[@]}" "${SERVER_PACKAGES[@
 # More packages for the tests with desktop services (scripts/test desktop).
 DESKTOP_PACKAGES=(tumbler tumbler-plugins-extra ffmpegthumbnailer tracker tracker-extract tracker-miner-fs baloo-kf5
     evince librsvg2-common libgdk-pixbuf2.0-bin nautilus dolphin kio-extras xvfb xauth xclip)
+# More packages for the tests on Ceph's gateway (scripts/test ceph): a cluster of one node, without systemd.
+CEPH_PACKAGES=(ceph-mon ceph-osd radosgw ceph-common)
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -63,6 +65,8 @@ is_usable() {
         e2fsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.ext4 >/dev/null ;;
         xfsprogs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.xfs >/dev/null ;;
         btrfs-progs) PATH=$PATH:/usr/sbin:/sbin command -v mkfs.btrfs >/dev/null ;;
+        # (The other packages of Ceph have their programs' names.)
+        ceph-common) command -v ceph >/dev/null ;;
         # The place where the tests look for it.
         apache2-bin) [[ -x /usr/sbin/apache2 && -e /usr/lib/apache2/modules/mod_dav_fs.so ]] ;;
         libsecret-1-0) ldconfig -p | grep -q libsecret-1.so.0 ;;

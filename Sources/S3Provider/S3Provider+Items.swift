@@ -70,7 +70,7 @@ extension S3Provider {
         if path.isEmpty { return true }
         let listing = try await client.list(key(path), isFlat: true, limit: 1)
         if !listing.objects.isEmpty || !listing.unreadable.isEmpty || listing.next != nil { return true }
-        if let known = abilities.known, !known.hasFolders { return false }
+        if let known = conditions.known, !known.hasFolders { return false }
         // (SeaweedFS has folders of its own: one that became empty stays, without a marker.)
         return try await client.head(key(path)) != nil
     }

@@ -12,10 +12,11 @@ package final class S3Provider: Invalidatable, SigningIn {
     let address: S3Address
     let settings: S3Settings
     let logger: Logger
-    let abilities: S3Abilities
+    let conditions: S3Abilities
     let intents = S3Intents()
     private let domain = Mutex<(any FileProviderDomain)?>(nil)
     private let credentials: any S3CredentialSource
+    private let listening = Mutex<Task<Void, Never>?>(nil)
     /// Whether there are no credentials: a public bucket.
     package let isReadOnly: Bool
 
@@ -41,7 +42,7 @@ package final class S3Provider: Invalidatable, SigningIn {
         client = S3Client(
             transport: transport, address: address, endpoint: endpoint, credentials: credentials,
             isRequesterPays: settings.isRequesterPays, logger: logger)
-        abilities = S3Abilities(client: client, logger: logger)
+        conditions = S3Abilities(client: client, logger: logger)
     }
 
     package var providerIdentifier: String { "hydrant.s3" }
@@ -50,7 +51,13 @@ package final class S3Provider: Invalidatable, SigningIn {
         self.domain.withLock { $0 = domain }
     }
 
+    func keep(listening task: Task<Void, Never>) { listening.withLock { $0 = task } }
+
     package func invalidate() async {
+        // (It takes back what it has asked of the server.)
+        let task = listening.withLock { $0 }
+        task?.cancel()
+        await task?.value
         await client.transport.shutdown()
         await credentials.end()
     }

@@ -12,5 +12,7 @@ package struct S3Settings: Sendable, Hashable {
     package var readsMetadata = true
     /// In bytes: a larger document is sent in parts.
     package var longestPut: Int64 = 16 << 20
+    /// Where the server sends the bucket's events; nil: Hydrant asks by itself.
+    package var notifications: S3NotificationAddress?
     package init() {}
 }

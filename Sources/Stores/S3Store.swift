@@ -47,7 +47,7 @@ struct S3Store {
     }
 
     /// The domain's own settings first, then the environment's, then the profile's.
-    private var settings: S3Settings {
+    private func settings() throws(DaemonError) -> S3Settings {
         var settings = S3Settings()
         let options = account.s3
         settings.endpoint =
@@ -57,6 +57,11 @@ struct S3Store {
             options.region ?? environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? profile["region"]
         settings.isPathStyle = options.isPathStyle
         settings.isRequesterPays = options.isRequesterPays
+        if let url = options.notifications {
+            do throws(S3NotificationAddress.Problem) { settings.notifications = try S3NotificationAddress(url) } catch {
+                throw DaemonError(error.description)
+            }
+        }
         if let file = account.certificateAuthority { settings.http.certificateAuthorities = [file] }
         return settings
     }
@@ -65,7 +70,7 @@ struct S3Store {
     func provider(
         _ credentials: (any S3CredentialSource)? = nil, logger: Logger = Logger(label: "hydrant")
     ) throws -> S3Provider {
-        let settings = settings
+        let settings = try settings()
         var source = credentials
         if source == nil, account.isAnonymous { source = FixedS3Credentials(nil) }
         return try S3Provider(
@@ -116,6 +121,7 @@ extension S3Options {
         texts["path-style"] = isPathStyle.map { "\($0)" }
         texts["profile"] = profile
         texts["requester-pays"] = isRequesterPays ? "true" : nil
+        texts["notifications"] = notifications
         return texts
     }
 
@@ -126,6 +132,7 @@ extension S3Options {
         isPathStyle = texts["path-style"].map { $0 == "true" }
         profile = texts["profile"]
         isRequesterPays = texts["requester-pays"] == "true"
+        notifications = texts["notifications"]
     }
 }
 

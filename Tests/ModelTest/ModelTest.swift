@@ -48,8 +48,9 @@ struct Command {
         --twice         plays each sequence twice, which must do the same
         --rules         plays simulations on the rules of syncing alone, in memory; only --seed and --count count
         --mount         plays at a real mount, with the hydrant beside this program (or $HYDRANT_EXECUTABLE)
-        --server URL    with --mount: at a mount of this WebDAV folder
-        --folder DIR    where the folder is on this machine: the other client works there; it is emptied
+        --server URL    with --mount: at a mount of this WebDAV folder, or of this bucket (s3://NAME)
+        --folder DIR    where the WebDAV folder is on this machine: the other client works there; it is emptied
+        --endpoint URL  the server of the bucket, with the keys of the tests: the other client works there
         --log FILE      with --server: the log of an Apache (ServerLog): which of its requests met a change in the folder
         --settings TEXT what config.toml says of it besides: user, password-command, certificate-authority
         --print         says which operations a sequence has, and plays nothing
@@ -80,6 +81,7 @@ struct Command {
             case "--twice": isTwice = true
             case "--server": server.url = try value(word)
             case "--folder": server.folder = try value(word)
+            case "--endpoint": server.endpoint = try value(word)
             case "--log": server.log = try value(word)
             case "--settings": server.settings = try value(word)
             case "--print": prints = true
@@ -92,8 +94,8 @@ struct Command {
             }
         }
         if (first == nil) == replay.isEmpty { throw Misuse(description: "either --seed or --replay\n\(Self.usage)") }
-        if server.url.isEmpty != server.folder.isEmpty {
-            throw Misuse(description: "--server and --folder belong together\n\(Self.usage)")
+        if server.url.isEmpty != (server.folder.isEmpty && server.endpoint.isEmpty) {
+            throw Misuse(description: "--server and --folder or --endpoint belong together\n\(Self.usage)")
         }
         let place = !isMounted && access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
         directory = "\(place)/hydrant-model-\(getpid())"

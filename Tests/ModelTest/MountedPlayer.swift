@@ -7,7 +7,6 @@ final class MountedPlayer {
     private let world: MountedWorld
     private let sequence: OperationList
     private let programs: SystemCalls
-    private let other: SystemCalls
     private let model = Model()
     private var ledger = Ledger()
     private var isRacing = false
@@ -18,7 +17,7 @@ final class MountedPlayer {
 
     init(_ sequence: OperationList, _ world: MountedWorld) {
         (self.sequence, self.world) = (sequence, world)
-        (programs, other) = (SystemCalls(world.mount), SystemCalls(world.store))
+        programs = SystemCalls(world.mount)
     }
 
     func play() -> String? {
@@ -68,7 +67,7 @@ final class MountedPlayer {
             try adopt()
             // A newer version in the store may arrive between this look and the call.
             for path in operation.paths {
-                if let bytes = Files.read(world.store + "/" + path) { ledger.forgive(bytes) }
+                if let bytes = world.other.read(path) { ledger.forgive(bytes) }
             }
         }
         let answer = programs.perform(operation)
@@ -117,25 +116,27 @@ final class MountedPlayer {
     }
 
     private func remotely(_ operation: Operation) throws {
-        let before = try world.tree(world.store)
+        let before = try world.other.tree()
         isRacing = true
         let begin = ServerLog.now
         var answer = Answer.done
         switch operation.verb {
         case .remotePut:
-            // Like a program that saves safely: no client sees half of it.
-            let draft = world.directory + "/draft"
-            try Files.write(Contents.bytes(operation.numbers[0], operation.numbers[1]), to: draft)
-            answer = put(draft, at: world.store + "/" + operation.paths[0])
-        case .remoteMove: answer = other.perform(Operation(.renameNew, operation.paths))
+            let bytes = Contents.bytes(operation.numbers[0], operation.numbers[1])
+            let (result, replaced) = try world.other.put(bytes, at: operation.paths[0])
+            answer = result
+            if let replaced { ledger.forgive(replaced) }
+        case .remoteMove: answer = try world.other.move(operation.paths[0], to: operation.paths[1])
         case .remoteDelete:
-            answer = delete(world.store + "/" + operation.paths[0])
-        case .remoteFolder: answer = other.perform(Operation(.mkdir, operation.paths))
-        default: answer = other.perform(Operation(.setAttribute, operation.paths, operation.numbers))
+            let (result, removed) = try world.other.delete(operation.paths[0])
+            answer = result
+            if let removed { ledger.forgive(removed) }
+        case .remoteFolder: answer = try world.other.makeFolder(operation.paths[0])
+        default: answer = try world.other.setAttribute(operation.paths[0], operation.numbers)
         }
         let time = begin...ServerLog.now
         story.append("  \(answer)")
-        let after = try world.tree(world.store)
+        let after = try world.other.tree()
         func all(_ tree: ModelFile) -> Set<[UInt8]> {
             Set(tree.walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))
         }
@@ -164,39 +165,6 @@ final class MountedPlayer {
         return !crossed.isEmpty
     }
 
-    // A content that arrived after `before` was seen only by the operation that removes it: look afterwards.
-
-    private func put(_ draft: String, at path: String) -> Answer {
-        while true {
-            if clinux_renameat2(AT_FDCWD, draft, AT_FDCWD, path, 1 /* RENAME_NOREPLACE */) == 0 { return .done }
-            guard errno == EEXIST else { return .failed(errno) }
-            if isFolder(path) { return .failed(EISDIR) }
-            if clinux_renameat2(AT_FDCWD, draft, AT_FDCWD, path, 2 /* RENAME_EXCHANGE */) == 0 {
-                take(draft)
-                return .done
-            }
-            guard errno == ENOENT else { return .failed(errno) }
-        }
-    }
-
-    private func delete(_ path: String) -> Answer {
-        if isFolder(path) { return rmdir(path) == 0 ? .done : .failed(errno) }
-        let removed = world.directory + "/removed"
-        guard rename(path, removed) == 0 else { return .failed(errno) }
-        take(removed)
-        return .done
-    }
-
-    private func isFolder(_ path: String) -> Bool {
-        var status = stat()
-        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
-    }
-
-    private func take(_ path: String) {
-        if let bytes = Files.read(path) { ledger.forgive(bytes) }
-        unlink(path)
-    }
-
     private func settle() throws {
         for slot in model.slots.keys.sorted() { try locally(Operation(.close, [], [slot])) }
         _ = world.run(["resume", world.mount])
@@ -217,7 +185,7 @@ final class MountedPlayer {
         try checkUnchanged("at the end, both sides being the same")
         if violation != nil { return }
         let local = Set(model.root.walk().filter { Agreement.isExcluded($0.path) }.map(\.file.bytes))
-        let there = Set(try world.tree(world.store).walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))
+        let there = Set(try world.other.tree().walk().map(\.file).filter { $0.kind == .document }.map(\.bytes))
         let mounted = contents().all
         for (_, file) in model.root.walk() { if let size = file.unreadable { ledger.forgive(size: size) } }
         for (content, who) in ledger.owed.sorted(by: { $0.value < $1.value }) {
@@ -236,7 +204,7 @@ final class MountedPlayer {
 
     private func difference() throws -> String? {
         let here = Observation.paths(try world.tree(world.mount))
-        let there = Observation.paths(try world.tree(world.store))
+        let there = Observation.paths(try world.other.tree())
         for (path, file) in there.sorted(by: { $0.key < $1.key }) {
             guard let seen = here[path] else { return "/\(path) is in the store, not here" }
             if seen.kind != file.kind || seen.bytes != file.bytes {

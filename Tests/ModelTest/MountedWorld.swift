@@ -1,14 +1,16 @@
 import CLinux
 import CModelTest
 import Glibc
+import S3Harness
 
 /// A real mount of the real daemon over a folder, for the same operations: it decides what is right.
 ///
-/// The store's other client works in the folder itself; a death is a SIGKILL.
+/// The store's other client works in the folder itself, or in the bucket; a death is a SIGKILL.
 final class MountedWorld {
     let directory: String
-    /// The folder of the store's other client.
-    let store: String
+    /// The folder of the store, where it is one.
+    private let store: String
+    private(set) var other: any OtherClient
     /// Files that WebDAV lacks stay on this machine.
     let hasLinks: Bool
     private let state: String
@@ -17,15 +19,17 @@ final class MountedWorld {
     private let hydrant: String
     private let log: ServerLog?
 
-    /// A WebDAV server that serves a folder of this machine.
+    /// A WebDAV server that serves a folder of this machine, or a bucket.
     struct Server {
         var url: String
-        /// Emptied before each sequence.
+        /// Emptied before each sequence. Empty: it is a bucket, of which each sequence has a part of its own.
         var folder: String
         /// A section of config.toml without its head.
         var settings: String
         /// Apache's log, or empty.
         var log = ""
+        /// Of a bucket: the URL of its server, with the test's keys.
+        var endpoint = ""
     }
 
     /// - Parameter server: nil: the store is a folder.
@@ -37,7 +41,7 @@ final class MountedWorld {
             let path = server.url.split(separator: "/", maxSplits: 3).dropFirst(2).joined(separator: "/")
             return server.log.isEmpty ? nil : ServerLog(path: server.log, root: "/" + path)
         }
-        hasLinks = server == nil
+        hasLinks = server?.folder.isEmpty ?? true
         state = directory + (server == nil ? "/state" : "/log/hydrant/domains/test")
         words =
             server == nil
@@ -46,12 +50,22 @@ final class MountedWorld {
         for folder in ["", "/store", "/mnt", "/run", "/log", "/.config", "/.config/hydrant"] {
             guard mkdir(directory + folder, 0o700) == 0 else { throw Files.Failure("mkdir", directory + folder) }
         }
+        other = FolderClient(store, scratch: directory) { _ in ModelFile(.folder, mode: 0o755) }
         if let server {
-            for name in Files.names(store) {
-                if unlink(store + "/" + name) != 0 { Files.removeTree(store + "/" + name) }
+            var url = server.url
+            if server.folder.isEmpty {
+                url += "/sequence-\(getpid())-\(cmodeltest_machine_clock())"
+                other = try BucketClient(S3TestBucket.provider(url, endpoint: server.endpoint))
+            } else {
+                for name in Files.names(store) {
+                    if unlink(store + "/" + name) != 0 { Files.removeTree(store + "/" + name) }
+                }
             }
-            let configuration = "[domains.test]\nurl = \"\(server.url)\"\n\(server.settings)\n"
+            let configuration = "[domains.test]\nurl = \"\(url)\"\n\(server.settings)\n"
             try Files.write(Array(configuration.utf8), to: directory + "/.config/hydrant/config.toml")
+        }
+        if server?.folder.isEmpty != true {
+            other = FolderClient(store, scratch: directory) { [unowned self] in try self.tree($0) }
         }
         try start()
     }

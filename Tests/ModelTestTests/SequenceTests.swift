@@ -1,5 +1,6 @@
 import Foundation
 import MountHarness
+import S3Harness
 import Testing
 
 /// Random sequences against the model (`hydrant-model-test`, a program of its own because it takes over clocks and the
@@ -59,6 +60,28 @@ struct SequenceTests {
                 [
                     "--mount", "--server", server.url, "--folder", server.root, "--log",
                     server.directory + "/times", "--settings", settings, "--seed",
+                    "\(seed)", "--count", "\(count)", "--operations", "60", "--shrink", "/dev/null",
+                ], limit: 120 + 30 * Double(count))
+            #expect(result.succeeded, "from seed \(seed):\n\(result.stdout.suffix(8_000))\(result.stderr)")
+        }
+    }
+
+    /// At a mount of a bucket of SeaweedFS; HYDRANT_MODEL_S3 says how many.
+    @Test("random sequences at a mount over S3", .timeLimit(.minutes(60)))
+    func bucket() async throws {
+        let count = ProcessInfo.processInfo.environment["HYDRANT_MODEL_S3"].flatMap { Int($0) } ?? 3
+        let seed = ProcessInfo.processInfo.environment["HYDRANT_TEST_SEED"].flatMap { Int($0) } ?? 1
+        try await withS3(.usual) { bucket in
+            let password = bucket.server.directory + "/secret-key"
+            try (S3TestServer.secretKey + "\n").write(toFile: password, atomically: true, encoding: .utf8)
+            let settings = """
+                endpoint = "\(bucket.endpoint)"
+                user = "\(S3TestServer.accessKey)"
+                password-command = ["cat", "\(password)"]
+                """
+            let result = try await play(
+                [
+                    "--mount", "--server", bucket.url, "--endpoint", bucket.endpoint, "--settings", settings, "--seed",
                     "\(seed)", "--count", "\(count)", "--operations", "60", "--shrink", "/dev/null",
                 ], limit: 120 + 30 * Double(count))
             #expect(result.succeeded, "from seed \(seed):\n\(result.stdout.suffix(8_000))\(result.stderr)")

@@ -27,21 +27,27 @@ extension MountedStore {
     }
 
     private func configure(_ server: TestServer) throws {
-        // A domain has its state in the user's data folder.
-        let state = "data/hydrant/domains/test"
-        try Seeding(sandbox.path).folder(state)
-        try Seeding(sandbox.path).link("state", to: state)
         try Seeding(sandbox.path).file("password", TestServer.password + "\n")
-        try Seeding(sandbox.path).file(
-            "home/.config/hydrant/config.toml",
+        try setDomain(
             """
-            [domains.test]
             url = "\(server.url)"
             user = "\(TestServer.user)"
             password-command = ["cat", "\(sandbox.path)/password"]
             certificate-authority = "\(server.authority)"
-
             """)
+    }
+
+    /// Describes the domain that ``mount()`` mounts, where it is no directory.
+    ///
+    /// - Parameter settings: a section of config.toml without its head.
+    package func setDomain(_ settings: String) throws {
+        // A domain has its state in the user's data folder.
+        let state = "data/hydrant/domains/test"
+        if !FileManager.default.fileExists(atPath: sandbox.state) {
+            try Seeding(sandbox.path).folder(state)
+            try Seeding(sandbox.path).link("state", to: state)
+        }
+        try Seeding(sandbox.path).file("home/.config/hydrant/config.toml", "[domains.test]\n\(settings)\n")
     }
 
     func endServer() { serving.withLock { $0.take() }?.end() }

@@ -7,6 +7,8 @@ package enum StoreKind: String, CaseIterable, Sendable {
     case directory
     /// The same directory, served by Apache over HTTPS.
     case webdav
+    /// A store of the test's own, as ``MountedStore/setDomain(_:)`` describes it.
+    case domain
 
     /// WebDAV has no symbolic links: those made at the mount stay there.
     package var hasLinks: Bool { self == .directory }
@@ -80,7 +82,7 @@ package final class MountedStore: Sendable {
         // On a busy machine presenters need more time as well.
         all["HYDRANT_PRESENTER_PATIENCE"] = all["HYDRANT_PRESENTER_PATIENCE"] ?? "120"
         // A server reports no changes, so poll often.
-        if options.store == .webdav { all["HYDRANT_POLL"] = all["HYDRANT_POLL"] ?? "0.3" }
+        if options.store != .directory { all["HYDRANT_POLL"] = all["HYDRANT_POLL"] ?? "0.3" }
         if !options.passthrough { all["HYDRANT_PASSTHROUGH"] = "0" }
         return all
     }
@@ -91,7 +93,7 @@ package final class MountedStore: Sendable {
     package var mountWords: [String] {
         switch options.store {
         case .directory: ["mount", "dir:\(store)", mountPoint, "--state-dir", sandbox.state]
-        case .webdav: ["mount", "test", mountPoint]
+        case .webdav, .domain: ["mount", "test", mountPoint]
         }
     }
 

@@ -6,7 +6,7 @@ import S3Harness
 import S3Provider
 import Testing
 
-/// Buckets by name, with the commands that users have, on a real server: SeaweedFS.
+/// Buckets by name, with the commands that users have, on a real server.
 @Suite("hydrant domain, login, mount: S3")
 struct BucketTests {
     private static let options = MountOptions.with {
@@ -59,7 +59,7 @@ struct BucketTests {
         let run = { @Sendable (server: S3TestBucket) async throws in
             try await withSandbox(options) { mount in try body(Bucket(mount: mount, server: server)) }
         }
-        if isPublic { try await withOwnS3(.seaweedfs, isPublic: true, run) } else { try await withS3(.seaweedfs, run) }
+        if isPublic { try await withOwnS3(.seaweedfs, isPublic: true, run) } else { try await withS3(.usual, run) }
     }
 
     @Test("add a bucket, sign in, mount, unmount, sign out")
@@ -74,7 +74,9 @@ struct BucketTests {
             #expect(!half.succeeded && half.stderr.contains("ACCESSKEY:SECRETKEY"), "\(half)")
             let login = try it.hydrant("login", "work", "--password-stdin", input: Self.key)
             #expect(login.succeeded && login.stdout.contains("refuses to overwrite"), "\(login)")
-            #expect(login.stdout.contains("names with a backslash stay"), "\(login)")
+            if S3ServerKind.usual == .seaweedfs {
+                #expect(login.stdout.contains("names with a backslash stay"), "\(login)")
+            }
             try it.work("work", "by login")
             try it.expect("home/letters/june.txt", "by login\n")
             let status = try it.hydrant("status", it.mount.mountPoint)

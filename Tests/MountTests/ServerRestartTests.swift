@@ -1,64 +1,109 @@
 import Foundation
 import MountHarness
+import S3Harness
+import S3Provider
 import Synchronization
 import Testing
 
 /// Much is copied into a mount and out of it while the server is killed and started again every few seconds.
 /// `HYDRANT_TEST_RESTART_MB` makes it longer: so much in each direction.
-@Suite("WebDAV: the server dies again and again")
+@Suite("The server dies again and again")
 struct ServerRestartTests {
     private static let megabytes =
         ProcessInfo.processInfo.environment["HYDRANT_TEST_RESTART_MB"].flatMap { Int($0) } ?? 24
-    private static let options = MountOptions.with {
-        $0.store = .webdav
-        $0.limit = 120 + Double(megabytes)
+    private static func options(_ store: StoreKind) -> MountOptions {
+        .with {
+            $0.store = store
+            $0.limit = 120 + Double(megabytes)
+        }
     }
 
-    @Test("all bytes are right at the end, and no program gets an error", .timeLimit(.minutes(60)))
-    func copies() async throws {
-        try await withSandbox(Self.options) { mount in
-            let (large, small) = (Self.megabytes / 2, Self.megabytes * 8)
-            try mount.sandbox.run(
-                [
-                    "bash", "-c",
-                    """
-                    set -e; cd "$SCRATCH"; mkdir -p in/small
-                    head -c \(large)M /dev/urandom > in/large
-                    for i in 1 2 3; do head -c \(large / 4)M /dev/urandom > in/large-$i; done
-                    for i in $(seq \(small)); do head -c $((RANDOM % 32768)) /dev/urandom > in/small/$i; done
-                    """,
-                ], limit: 120
-            ).require("the documents")
+    @Test("WebDAV: all bytes are right at the end, and no program gets an error", .timeLimit(.minutes(60)))
+    func webdav() async throws {
+        try await withSandbox(Self.options(.webdav)) { mount in
             let server = try mount.server()
-            try mount.mount()
-            // Not faster than this network is: else all is over before the server dies.
-            try mount.hydrant(["limit", mount.mountPoint, "--upload", "2M", "--download", "2M"]).require("limit")
-            let killer = Killer(server)
-            killer.begin()
-            defer { killer.end() }
-            try mount.run("cp -r \"$SCRATCH/in\" .", limit: 120 + Double(Self.megabytes))
-            try mount.sync(limit: 120 + Double(Self.megabytes))
-            let killedWhileSent = killer.count
-            try mount.hydrant(["evict", mount.mountPoint + "/in"], limit: 60).require("evict")
-            try mount.run("cp -r in \"$SCRATCH/out\"", limit: 120 + Double(Self.megabytes))
-            killer.end()
-            try mount.run("diff -r \"$SCRATCH/in\" \"$SCRATCH/out\"", limit: 120)
-            try mount.run("diff -r -x .DAV -x '.davfs.tmp*' \"$SCRATCH/in\" \"$STORE/in\"", limit: 120)
-            let left = try mount.run("find \"$STORE\" -name '.hydrant-*' | wc -l")
-            print(
-                "server: killed \(killedWhileSent) times during the copy in, \(killer.count) times in all;",
-                terminator: " ")
+            let killer = Killer {
+                server.kill()
+            } start: {
+                try server.start()
+            }
+            let left = try Self.copy(mount, killer) {
+                try mount.run("diff -r -x .DAV -x '.davfs.tmp*' \"$SCRATCH/in\" \"$STORE/in\"", limit: 120)
+                return try mount.run("find \"$STORE\" -name '.hydrant-*' | wc -l")
+            }
             print("\(left.trimmingCharacters(in: .whitespacesAndNewlines)) unfinished uploads are left")
-            #expect(killedWhileSent >= 2 && killer.count > killedWhileSent)
         }
+    }
+
+    /// (SeaweedFS: the objects of Ceph's node are in memory, and moto's as well.)
+    @Test("S3: all bytes are right at the end, and no program gets an error", .timeLimit(.minutes(60)))
+    func bucket() async throws {
+        try await withOwnS3(.seaweedfs) { bucket in
+            try await withSandbox(Self.options(.domain)) { mount in
+                try bucket.use(for: mount)
+                let killer = Killer {
+                    bucket.server.kill()
+                } start: {
+                    try bucket.server.start()
+                    // (It takes seconds; then it is up for as long as the others are.)
+                    try waitUntil(30, "the server is up again") { FreePort.isOpen(bucket.port) }
+                }
+                let left = try Self.copy(mount, killer) {
+                    let there = mount.scratch + "/there"
+                    let copied = try bucket.rclone(["copy", bucket.remote + "/in", there], folder: mount.scratch)
+                    guard copied.succeeded else { throw HarnessError("rclone: \(copied)") }
+                    try mount.run("diff -r \"$SCRATCH/in\" \"$SCRATCH/there\"", limit: 120)
+                    return try bucket.rclone(["lsf", "-R", bucket.remote], folder: mount.scratch).stdout
+                }
+                #expect(!left.contains(".hydrant-"), "\(left)")
+                print("nothing of Hydrant's own is left in the bucket")
+            }
+        }
+    }
+
+    /// - Parameter check: compares what was copied in with what the store has.
+    private static func copy<T>(_ mount: MountedStore, _ killer: Killer, _ check: () throws -> T) throws -> T {
+        let (large, small) = (Self.megabytes / 2, Self.megabytes * 8)
+        try mount.sandbox.run(
+            [
+                "bash", "-c",
+                """
+                set -e; cd "$SCRATCH"; mkdir -p in/small
+                head -c \(large)M /dev/urandom > in/large
+                for i in 1 2 3; do head -c \(large / 4)M /dev/urandom > in/large-$i; done
+                for i in $(seq \(small)); do head -c $((RANDOM % 32768)) /dev/urandom > in/small/$i; done
+                """,
+            ], limit: 120
+        ).require("the documents")
+        try mount.mount()
+        // Not faster than this network is: else all is over before the server dies.
+        try mount.hydrant(["limit", mount.mountPoint, "--upload", "2M", "--download", "2M"]).require("limit")
+        killer.begin()
+        defer { killer.end() }
+        try mount.run("cp -r \"$SCRATCH/in\" .", limit: 120 + Double(Self.megabytes))
+        try mount.sync(limit: 120 + Double(Self.megabytes))
+        let killedWhileSent = killer.count
+        try mount.hydrant(["evict", mount.mountPoint + "/in"], limit: 60).require("evict")
+        try mount.run("cp -r in \"$SCRATCH/out\"", limit: 120 + Double(Self.megabytes))
+        killer.end()
+        try mount.run("diff -r \"$SCRATCH/in\" \"$SCRATCH/out\"", limit: 120)
+        let result = try check()
+        print(
+            "server: killed \(killedWhileSent) times during the copy in, \(killer.count) times in all;",
+            terminator: " ")
+        #expect(killedWhileSent >= 2 && killer.count > killedWhileSent)
+        return result
     }
 
     /// Kills a server every four seconds and starts it again a little later.
     private final class Killer: Sendable {
-        private let server: TestServer
+        private let kill: @Sendable () -> Void
+        private let start: @Sendable () throws -> Void
         private let state = Mutex((count: 0, isOver: false))
         private let done = DispatchSemaphore(value: 0)
-        init(_ server: TestServer) { self.server = server }
+        init(kill: @escaping @Sendable () -> Void, start: @escaping @Sendable () throws -> Void) {
+            (self.kill, self.start) = (kill, start)
+        }
 
         var count: Int { state.withLock { $0.count } }
 
@@ -67,10 +112,10 @@ struct ServerRestartTests {
                 while true {
                     usleep(4_000_000)
                     if state.withLock({ $0.isOver }) { break }
-                    server.kill()
+                    kill()
                     state.withLock { $0.count += 1 }
                     usleep(700_000)
-                    do { try server.start() } catch { Issue.record("the server does not start again: \(error)") }
+                    do { try start() } catch { Issue.record("the server does not start again: \(error)") }
                 }
                 done.signal()
             }.start()

@@ -1,21 +1,25 @@
 import Foundation
 import MountHarness
+import S3Harness
+import S3Provider
 import Testing
 
-/// Two machines, each with a domain and a mount of its own, edit the same folder on one server at random.
-/// `HYDRANT_TEST_TWO_MACHINES_SECONDS` says how long (default: 20), `HYDRANT_TEST_SEED` with which numbers.
-@Suite("WebDAV: two machines")
+/// Two machines, each with a domain and a mount of its own, edit the same folder on one server, or the same bucket, at
+/// random. `HYDRANT_TEST_TWO_MACHINES_SECONDS` says how long (default: 20), `HYDRANT_TEST_SEED` with which numbers.
+@Suite("Two machines")
 struct TwoMachinesTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let seconds = environment["HYDRANT_TEST_TWO_MACHINES_SECONDS"].flatMap { Int($0) } ?? 20
     private static let seed =
         environment["HYDRANT_TEST_SEED"].flatMap { Int($0) } ?? Int(Date().timeIntervalSince1970)
-    private static let options = MountOptions.with {
-        $0.store = .webdav
-        $0.limit = 180 + Double(seconds) * 2
-        $0.isAlone = true
-        // Much of what they do is deleting and renaming.
-        $0.arguments = ["--hold-deletions", "100"]
+    private static func options(_ store: StoreKind) -> MountOptions {
+        .with {
+            $0.store = store
+            $0.limit = 180 + Double(seconds) * 2
+            $0.isAlone = true
+            // Much of what they do is deleting and renaming.
+            $0.arguments = ["--hold-deletions", "100"]
+        }
     }
 
     /// Each save adds a line of its own to a document, so that a version exists as long as its line is somewhere. Nothing
@@ -91,55 +95,78 @@ struct TwoMachinesTests {
         """#
 
     @Test(
-        "both machines end with the server's state, and every saved version exists somewhere", .timeLimit(.minutes(60)))
-    func edit() async throws {
-        print("two machines: seed \(Self.seed), \(Self.seconds) s")
-        try await withMachines(2, Self.options) { machines in
-            let (first, second) = (machines[0], machines[1])
-            let server = try first.server()
-            try second.use(server)
-            for mount in machines { try mount.mount() }
-            let children = try zip(["A", "B"], machines).map { name, mount in
-                try mount.startPython(
-                    "machine, seed, seconds = '\(name)', \(Self.seed), \(Self.seconds)\n" + Self.program)
-            }
-            let results = children.map { $0.wait(limit: Double(Self.seconds) * 1.5 + 60) }
-            for result in results { guard result.succeeded else { throw HarnessError("\(result)") } }
-            do {
-                try waitUntil(90, "both are as the server") {
-                    for mount in machines { try mount.sync(limit: 60) }
-                    return try machines.allSatisfy { try Self.difference($0, first.store) == nil }
-                }
-            } catch {
-                let differences = try machines.map { try Self.difference($0, first.store) ?? "the same" }
-                throw HarnessError("\(error)\n\(differences.joined(separator: "\n"))")
-            }
-            let stored = try Self.lines(first.store)
-            var saved = 0
-            for mount in machines {
-                let lines = try Seeding(mount.scratch).text("saved").split(separator: "\n").map(String.init)
-                saved += lines.count
-                let lost = lines.filter { !stored.lines.contains($0) }
-                #expect(lost.isEmpty, "saved, and nowhere: \(lost.prefix(10))")
-            }
-            print(
-                "two machines: \(saved) versions were saved, all of them exist, in \(stored.documents) documents, \(stored.copies) of"
-                    + " which are conflicted copies")
-            #expect(saved > Self.seconds)
+        "WebDAV: both machines end with the server's state, and every saved version exists somewhere",
+        .timeLimit(.minutes(60)))
+    func webdav() async throws {
+        try await withMachines(2, Self.options(.webdav)) { machines in
+            try machines[1].use(try machines[0].server())
+            try Self.edit(machines, RealFileSystem(root: machines[0].store))
         }
     }
 
-    private static func difference(_ mount: MountedStore, _ store: String) throws -> String? {
-        let result = try mount.shell("diff -r -x .DAV -x '.hydrant-*' \"\(store)\" \"$MOUNT\"", limit: 60)
-        return result.succeeded ? nil : result.stdout + result.stderr
+    @Test(
+        "S3: both machines end with the bucket's state, and every saved version exists somewhere",
+        .timeLimit(.minutes(60)))
+    func bucket() async throws {
+        try await withS3(.usual) { bucket in
+            let observer = try bucket.provider()
+            try await withMachines(2, Self.options(.domain)) { machines in
+                for mount in machines { try bucket.use(for: mount) }
+                try Self.edit(machines, BucketFileSystem(observer))
+            }
+            await observer.invalidate()
+        }
     }
 
-    private static func lines(_ store: String) throws -> (lines: Set<String>, documents: Int, copies: Int) {
-        let files = RealFileSystem(root: store)
-        let contents = try files.tree().filter { $0.value != "folder" }
-        var lines: Set<String> = []
+    private static func edit(_ machines: [MountedStore], _ store: any FileSystemUnderTest) throws {
+        print("two machines: seed \(seed), \(seconds) s")
+        for mount in machines { try mount.mount() }
+        let children = try zip(["A", "B"], machines).map { name, mount in
+            try mount.startPython("machine, seed, seconds = '\(name)', \(seed), \(seconds)\n" + program)
+        }
+        let results = children.map { $0.wait(limit: Double(seconds) * 1.5 + 60) }
+        for result in results { guard result.succeeded else { throw HarnessError("\(result)") } }
+        do {
+            try waitUntil(90, "both are as the server") {
+                for mount in machines { try mount.sync(limit: 60) }
+                let stored = try tree(store)
+                return try machines.allSatisfy { try tree(RealFileSystem(root: $0.mountPoint)) == stored }
+            }
+        } catch {
+            let stored = try tree(store)
+            let differences = try machines.map { try difference(tree(RealFileSystem(root: $0.mountPoint)), stored) }
+            throw HarnessError("\(error)\n\(differences.joined(separator: "\n"))")
+        }
+        let contents = try tree(store).filter { $0.value != "folder" }
+        var stored: Set<String> = []
+        for text in contents.values { stored.formUnion(text.split(whereSeparator: \.isNewline).map(String.init)) }
+        var saved = 0
+        for mount in machines {
+            let lines = try Seeding(mount.scratch).text("saved").split(separator: "\n").map(String.init)
+            saved += lines.count
+            let lost = lines.filter { !stored.contains($0) }
+            #expect(lost.isEmpty, "saved, and nowhere: \(lost.prefix(10))")
+        }
         // (Copies of one day have one name there, without its number.)
-        for text in contents.values { lines.formUnion(text.split(whereSeparator: \.isNewline).map(String.init)) }
-        return (lines, contents.count, contents.keys.count { $0.contains(" (copy") })
+        let copies = contents.keys.count { $0.contains(" (copy") }
+        print(
+            "two machines: \(saved) versions were saved, all of them exist, in \(contents.count) documents, \(copies) of"
+                + " which are conflicted copies; requests refused to programs: "
+                + results.map { $0.stdout.trimmingCharacters(in: .whitespacesAndNewlines) }.joined(separator: ", "))
+        #expect(saved > seconds)
+    }
+
+    /// Without a server's own files, and drafts.
+    private static func tree(_ files: any FileSystemUnderTest) throws -> [String: String] {
+        func isShown(_ path: String) -> Bool {
+            !path.split(separator: "/").contains { $0 == ".DAV" || $0.hasPrefix(".hydrant-") }
+        }
+        func look(_ files: some FileSystemUnderTest) throws -> [String: String] { try files.tree() }
+        return try look(files).filter { isShown($0.key) }
+    }
+
+    private static func difference(_ here: [String: String], _ there: [String: String]) -> String {
+        Set(here.keys).union(there.keys).sorted().filter { here[$0] != there[$0] }
+            .map { "\($0): \(here[$0] ?? "-") here, \(there[$0] ?? "-") there" }.joined(separator: "\n")
     }
 }

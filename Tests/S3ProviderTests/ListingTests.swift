@@ -33,6 +33,18 @@ import XMLStream
         #expect(listing.prefixes == ["docs/Letters/"] && listing.next == "next/1==")
     }
 
+    /// Ceph RGW encodes keys, and neither the prefix nor the mark of the next part.
+    @Test func controlCharactersThatXMLDoesNotHave() throws {
+        let listing = try read(
+            Self.encoded + "<Prefix>a&#x2;/&amp;</Prefix><IsTruncated>true</IsTruncated>"
+                + contents("a%02%2F\u{e001}%26")
+                + "<NextContinuationToken>a&#x2;/b&#31;\u{e001}&#10;</NextContinuationToken>")
+        #expect(listing.objects.map(\.key) == ["a\u{2}/\u{e001}&"])
+        #expect(listing.next == "a\u{2}/b\u{1f}\u{e001}\n")
+        let answer = try S3Answer(Array("<a><Key>x&#x1;y&#xE01;</Key></a>".utf8))
+        #expect(answer["a/Key"] == "x\u{1}y\u{e01}")
+    }
+
     @Test func theLastPart() throws {
         let text = "<IsTruncated>false</IsTruncated><NextContinuationToken>x</NextContinuationToken>"
         #expect(try read(text).next == nil)

@@ -10,7 +10,7 @@ import Testing
 import Trees
 import Volume
 
-/// The table of conflicts over a bucket of SeaweedFS, where another client works as well. The table itself, over a store
+/// The table of conflicts over a bucket, where another client works as well. The table itself, over a store
 /// that can do everything, is in VolumeTests.
 @Suite("S3: the table of conflicts", .timeLimit(.minutes(10)))
 struct S3ConflictRowTests {
@@ -34,7 +34,7 @@ struct S3ConflictRowTests {
     }
 
     @Test func nothingIsLost() async throws {
-        try await withS3(.seaweedfs) { server in
+        try await withS3(.usual) { server in
             let plays = Self.rows.enumerated().flatMap { number, row in
                 (Self.playsAll ? [true, false] : [number.isMultiple(of: 2)]).map { (row, $0) }
             }

@@ -18,7 +18,7 @@ struct S3DocumentTests {
     private static func onEach(
         _ body: @Sendable (S3TestBucket, S3Provider) async throws -> Void
     ) async throws {
-        for kind in S3ServerKind.allCases {
+        for kind in S3ServerKind.tested {
             try await withS3(kind) { server in
                 let provider = try server.provider { $0.longestPut = 6 << 20 }
                 try await body(server, provider)
@@ -68,14 +68,15 @@ struct S3DocumentTests {
 
     @Test("what other programs keep of an object stays")
     func othersKeep() async throws {
-        try await Self.onEach { _, provider in
+        try await Self.onEach { bucket, provider in
             let client = provider.client
-            let own = S3Client.Request(
-                method: "PUT", key: "page",
-                headers: [
-                    ("Content-Type", "text/html"), ("Cache-Control", "max-age=60"), ("x-amz-meta-author", "ada"),
-                    ("x-amz-storage-class", "STANDARD_IA"),
-                ], body: .bytes(Array("<p>".utf8)))
+            // (Ceph has the classes that its operator makes; the usual one is not said.)
+            let storage: String? = bucket.server.kind == .ceph ? nil : "STANDARD_IA"
+            var headers: [(name: String, value: String)] = [
+                ("Content-Type", "text/html"), ("Cache-Control", "max-age=60"), ("x-amz-meta-author", "ada"),
+            ]
+            if let storage { headers.append(("x-amz-storage-class", storage)) }
+            let own = S3Client.Request(method: "PUT", key: "page", headers: headers, body: .bytes(Array("<p>".utf8)))
             guard case .success = try await client.exchange(own, { _ in }) else {
                 Issue.record("no object")
                 return
@@ -84,7 +85,7 @@ struct S3DocumentTests {
                 let head = try #require(try await client.head(key))
                 let kept = head.headers.values
                 #expect(kept["content-type"] == "text/html" && kept["cache-control"] == "max-age=60", "\(kept)")
-                #expect(kept["x-amz-storage-class"] == "STANDARD_IA", "\(kept)")
+                #expect(kept["x-amz-storage-class"] == storage, "\(kept)")
                 #expect(head.metadata.others["author"] == "ada")
             }
             var item = try await provider.providePlaceholder(for: ItemIdentifier("page"))
@@ -126,7 +127,7 @@ struct S3DocumentTests {
             let head = try #require(try await provider.client.head("old"))
             let copy = S3Copy(
                 provider: provider, head: head, target: "new", condition: .absent,
-                traits: try await provider.abilities.traits())
+                traits: try await provider.conditions.traits())
             guard case .done = try await copy.run() else {
                 Issue.record("no copy")
                 return
@@ -148,7 +149,7 @@ struct S3DocumentTests {
     @Test("an upload goes on with the parts that the server has, and has the new date")
     func resumed() async throws {
         // (moto does not say which uploads are open for a key.)
-        try await withS3(.seaweedfs) { server in
+        try await withS3(.usual) { server in
             let provider = try server.provider()
             let contents = Self.bytes(40 << 20)
             let part = Int64(S3MultipartUpload.partSize(40 << 20))

@@ -40,10 +40,18 @@ package final class FaultProxy: Sendable {
     }
     private let manners: Manners
     private struct Rule: Sendable {
-        var method: String
+        /// Nil: every one that changes something.
+        var method: String?
         var path: String?
+        /// So many requests pass before.
+        var passes = 0
         var times: Int
         var fault: Fault
+
+        func fits(_ method: String, _ path: String) -> Bool {
+            let isMethod = self.method.map { $0 == method } ?? FaultProxy.changes(method)
+            return times > 0 && isMethod && (self.path.map { path.contains($0) } ?? true)
+        }
     }
     private struct State {
         var rules: [Rule] = []
@@ -95,6 +103,22 @@ package final class FaultProxy: Sendable {
         state.withLock { $0.rules.append(Rule(method: method, path: path, times: times, fault: fault)) }
     }
 
+    /// Applies the fault to one request that changes something, whatever its method.
+    ///
+    /// - Parameter number: so many such requests pass before.
+    package func injectIntoChange(_ number: Int, _ fault: Fault) {
+        state.withLock { $0.rules.append(Rule(passes: number, times: 1, fault: fault)) }
+    }
+
+    /// The requests that change something, as `METHOD /path`.
+    package var changes: [String] {
+        requests.filter { Self.changes(String($0.prefix { $0 != " " })) }
+    }
+
+    private static func changes(_ method: String) -> Bool {
+        !["GET", "HEAD", "OPTIONS", "PROPFIND", "REPORT"].contains(method)
+    }
+
     package func clear() { state.withLock { $0.rules = [] } }
 
     /// The requests, as `METHOD /path`.
@@ -103,10 +127,11 @@ package final class FaultProxy: Sendable {
     private func fault(_ method: String, _ path: String) -> Fault? {
         state.withLock { state in
             state.requests.append("\(method) \(path)")
-            let index = state.rules.firstIndex { rule in
-                rule.times > 0 && rule.method == method && (rule.path.map { path.contains($0) } ?? true)
+            guard let index = state.rules.firstIndex(where: { $0.fits(method, path) }) else { return nil }
+            if state.rules[index].passes > 0 {
+                state.rules[index].passes -= 1
+                return nil
             }
-            guard let index else { return nil }
             state.rules[index].times -= 1
             return state.rules[index].fault
         }

@@ -43,6 +43,8 @@ package struct S3Options: Sendable, Hashable, Codable {
     /// Of `~/.aws`.
     package var profile: String?
     package var isRequesterPays = false
+    /// `http://ADDRESS:PORT` of this machine, to which the server sends the bucket's events.
+    package var notifications: String?
     package init() {}
 }
 
@@ -142,6 +144,7 @@ extension AccountSettings {
         case .endpoint: s3.endpoint = value
         case .region: s3.region = value
         case .profile: s3.profile = value
+        case .notifications: s3.notifications = value
         default: options[key] = value
         }
     }

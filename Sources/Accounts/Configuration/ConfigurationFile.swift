@@ -48,6 +48,7 @@ package struct ConfigurationFile: Sendable {
         text(.region, settings.s3.region)
         if let isPathStyle = settings.s3.isPathStyle { lines.append("path-style = \(isPathStyle)") }
         text(.profile, settings.s3.profile)
+        text(.notifications, settings.s3.notifications)
         if settings.s3.isRequesterPays { lines.append("requester-pays = true") }
         try change { (text: String) throws(AccountError) -> String in
             guard try Configuration(text, file: path).domains[name] == nil else {

@@ -11,6 +11,7 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
     case pathStyle = "path-style"
     case profile
     case requesterPays = "requester-pays"
+    case notifications
     case mountpoint
     case readOnly = "read-only"
     case cacheLimit = "cache-limit"
@@ -64,6 +65,8 @@ package enum ConfigurationKey: String, CaseIterable, Sendable {
             "Whether the bucket is in the path of requests, not in the host's name. Default: true, but for Amazon's servers."
         case .profile: "The profile of ~/.aws whose credentials sign the requests."
         case .requesterPays: "Whether your account pays for the requests of a bucket that asks for it."
+        case .notifications:
+            "An address of this machine, http://ADDRESS:PORT, to which the server of a bucket sends its events (Ceph RGW). Default: none; Hydrant asks by itself."
         case .mountpoint: "The directory to mount at when hydrant mount NAME names none."
         case .readOnly: "As --read-only of hydrant mount."
         case .cacheLimit: "As --cache-limit of hydrant mount."

@@ -95,6 +95,7 @@ final class S3Abilities: Sendable {
 
     /// A request whose answer was lost looks like a condition that is not kept: what seems to be lacking is tried twice.
     private func probe() async throws(FileProviderError) -> S3Traits {
+        await sweep()
         var traits = try await probeOnce()
         if !traits.isSafe || !traits.keepsDeletion || !traits.keepsSource {
             let second = try await probeOnce()
@@ -111,11 +112,39 @@ final class S3Abilities: Sendable {
 
     private func probeOnce() async throws(FileProviderError) -> S3Traits {
         let key = newKey()
+        do throws(FileProviderError) { return try await probe(key) } catch {
+            await clear(key)
+            throw error
+        }
+    }
+
+    /// Removes the objects of a try that broke off, if the server answers.
+    private func clear(_ key: String) async {
+        guard let left = try? await client.list(key, isFlat: true, limit: 10).objects else { return }
+        for object in left { _ = try? await client.delete(object.key) }
+        for id in (try? await client.openUploads(of: key)) ?? [] { await client.abortAnyway(id, key) }
+    }
+
+    /// Seconds. No try takes as long.
+    private static let longestTry: Int64 = 3_600
+
+    /// Removes what tries of killed mounts have left.
+    private func sweep() async {
+        let start = client.address.prefix + S3Key.Reserved.start + "try-"
+        guard let left = try? await client.list(start, isFlat: true, limit: 100).objects else { return }
+        let oldest = FileTime.present.seconds - Self.longestTry
+        for object in left where object.modified.seconds < oldest { _ = try? await client.delete(object.key) }
+    }
+
+    private func probe(_ key: String) async throws(FileProviderError) -> S3Traits {
         var traits = S3Traits()
         let first = try await put(key, "1", .absent)
         guard let tag = first.tag else {
             // (There is no object with such a key but ours: this was sent twice.)
-            if first.refusal.isMismatch { return traits }
+            if first.refusal.isMismatch {
+                _ = try await client.delete(key)
+                return traits
+            }
             // Not even a condition that holds: perhaps it does not know the header.
             guard try await put(key, "1", .none).tag != nil else { throw client.failure(first.refusal, key) }
             try await remove(key)
@@ -200,6 +229,13 @@ final class S3Abilities: Sendable {
 
     private func probeParts(_ traits: S3Traits) async throws(FileProviderError) -> S3PartTraits {
         let key = newKey()
+        do throws(FileProviderError) { return try await probeParts(key, traits) } catch {
+            await clear(key)
+            throw error
+        }
+    }
+
+    private func probeParts(_ key: String, _ traits: S3Traits) async throws(FileProviderError) -> S3PartTraits {
         var parts = S3PartTraits()
         let wrong = "00000000000000000000000000000000"
         guard case .success = try await complete(key, .none, traits), let head = try await client.head(key) else {
@@ -285,7 +321,7 @@ extension S3Provider {
     /// What the bucket does against overwriting, found out by trying; for people.
     package func describeConditions() async throws(FileProviderError) -> [String] {
         if isReadOnly { return ["everybody may read this bucket; it is mounted read-only"] }
-        let traits = try await abilities.traits()
+        let traits = try await conditions.traits()
         var notes: [String] = []
         if traits.isSafe {
             notes.append("the bucket refuses to overwrite what others have changed (If-Match, If-None-Match)")
@@ -297,7 +333,7 @@ extension S3Provider {
                 "the bucket does not know \(lacks.joined(separator: " and ")): Hydrant looks at a document before and "
                     + "after it sends a change; a change by another machine between the two looks can be lost")
         }
-        let parts = try await abilities.parts()
+        let parts = try await conditions.parts()
         if traits.isSafe, !parts.keepsAbsent || !parts.keepsMatch {
             notes.append(
                 "it does not for documents above 16 MiB, which are sent in parts: a change by another machine in the "

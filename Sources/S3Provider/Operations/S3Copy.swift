@@ -39,7 +39,7 @@ struct S3Copy {
         } else if count == nil || source.size == 0 {
             isWhole = true
         } else {
-            isWhole = try await provider.abilities.parts().copyKeepsTag
+            isWhole = try await provider.conditions.parts().copyKeepsTag
         }
         if !traits.keepsSource, try await hasChanged() { return .refused }
         return isWhole ? try await whole() : try await inParts(count)
@@ -70,7 +70,7 @@ struct S3Copy {
         case .refused(let refusal):
             guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, source.key) }
             // It may be what an earlier attempt has made, whose answer was lost.
-            if target != source.key, let made = try await client.head(target), isMade(made) { return .done(made) }
+            if let made = try await client.head(target), isMade(made) { return .done(made) }
             return .refused
         case .success(let tag):
             if !traits.keepsSource, target != source.key, try await hasChanged() { return .refused }
@@ -80,7 +80,8 @@ struct S3Copy {
         }
     }
 
-    private func isMade(_ copy: S3Head) -> Bool {
+    /// Whether this is what the copy makes, by an earlier attempt.
+    func isMade(_ copy: S3Head) -> Bool {
         copy.object.entityTag == source.entityTag && copy.object.size == source.size
             && copy.metadata == metadata ?? head.metadata
     }
@@ -116,7 +117,7 @@ struct S3Copy {
             await client.abortAnyway(id, target)
             return .refused
         }
-        let keeps = try await provider.abilities.parts()
+        let keeps = try await provider.conditions.parts()
         let isChecked =
             switch condition {
             case .none: true

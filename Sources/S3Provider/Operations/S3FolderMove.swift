@@ -88,8 +88,8 @@ struct S3FolderMove {
             } catch {
                 // Another attempt would fail in the same way: what is at the target shows from now on.
                 if [.invalidName, .permissionDenied, .unsupported].contains(error.code) {
-                    try? await remove(atTarget)
-                    try? await remove(atSource)
+                    try? await provider.remove(atTarget)
+                    try? await provider.remove(atSource)
                 }
                 throw error
             }
@@ -97,10 +97,10 @@ struct S3FolderMove {
             var done = intent
             done.isCopied = true
             // (For a moment both folders show; not neither of them, which would look like a deletion.)
-            try await remove(atTarget)
+            try await provider.remove(atTarget)
             try await put(done, at: atSource)
         } else {
-            try await remove(atTarget)
+            try await provider.remove(atTarget)
         }
         let source = provider.key(intent.source)
         var folders: Set<[UInt8]> = [Array(source.utf8)]
@@ -116,10 +116,10 @@ struct S3FolderMove {
         }
         // The deepest first: a server with folders of its own deletes none that has something in it.
         for folder in folders.sorted(by: { $0.count > $1.count }) {
-            try await remove(String(decoding: folder, as: UTF8.self))
+            try await provider.remove(String(decoding: folder, as: UTF8.self))
         }
         // (In this order: the mark itself is an object in the folder.)
-        try await remove(atSource)
+        try await provider.remove(atSource)
         try await provider.keepFolder(S3Key.folder(of: intent.source))
     }
 
@@ -133,8 +133,8 @@ struct S3FolderMove {
                 !other.target.utf8.elementsEqual(intent.target.utf8)
             else { continue }
             let move = S3FolderMove(provider: provider, source: other.source, target: other.target, traits: traits)
-            try await remove(move.atTarget)
-            try await remove(move.atSource)
+            try await provider.remove(move.atTarget)
+            try await provider.remove(move.atSource)
         }
     }
 
@@ -240,12 +240,6 @@ struct S3FolderMove {
         let outcome = try await client.put(
             key, .bytes(bytes), sha256: S3Digests(bytes).sha256, S3ObjectHeaders.own, condition: .none)
         if case .refused(let refusal) = outcome { throw client.failure(refusal, key) }
-    }
-
-    private func remove(_ key: String) async throws(FileProviderError) {
-        if case .refused(let refusal) = try await client.delete(key), refusal.status != 404 {
-            throw client.failure(refusal, key)
-        }
     }
 }
 

@@ -39,6 +39,20 @@ struct S3MultipartUpload {
         }
     }
 
+    /// The entity tag of the object that is made of these parts, by the contents alone.
+    func tag() async throws(FileProviderError) -> String {
+        var read: [Part] = []
+        for var part in parts {
+            part.md5 = try await S3Digests(upload.contents, part.range).md5
+            read.append(part)
+        }
+        return Self.tag(read)
+    }
+
+    private static func tag(_ parts: [Part]) -> String {
+        Insecure.MD5.hash(data: parts.flatMap(\.md5)).hexadecimal + "-\(parts.count)"
+    }
+
     func run() async throws(FileProviderError) -> S3Upload.Outcome {
         let (id, known) = try await begin()
         let result: Result<[Part], FileProviderError> = await send(id, known)
@@ -48,8 +62,8 @@ struct S3MultipartUpload {
             if error.code != .serverUnreachable, error.code != .cannotSynchronize { await client.abortAnyway(id, key) }
             throw error
         }
-        let tag = Insecure.MD5.hash(data: parts.flatMap(\.md5)).hexadecimal + "-\(parts.count)"
-        let keeps = try await upload.provider.abilities.parts()
+        let tag = Self.tag(parts)
+        let keeps = try await upload.provider.conditions.parts()
         let isChecked =
             switch upload.condition {
             case .none: true
@@ -58,6 +72,8 @@ struct S3MultipartUpload {
             }
         if !isChecked, let other = try await upload.lookBefore() {
             await client.abortAnyway(id, key)
+            // (An earlier attempt has completed it, and its answer was lost.)
+            if case .other(let head?) = other, upload.isSent(head, tag, nil) { return .done(head) }
             return other
         }
         let outcome = try await client.completeUpload(
@@ -184,7 +200,7 @@ extension S3Client {
             headers: [("Content-MD5", Self.base64(digests.md5))], body: body, isTransfer: true)
         return try await exchange(request) { reply -> String? in
             _ = try? await reply.prefix(64 << 10)
-            return reply.field("ETag").map { S3ListingReader.unquoted($0) }
+            return Self.tag(reply.field("ETag"))
         }
     }
 
@@ -209,7 +225,7 @@ extension S3Client {
         return try await exchange(request) { reply -> String? in
             // A completion that takes its time answers 200 at once, and says in the body what became of it.
             let answer = try await Self.result(reply, describe(key))
-            return answer["CompleteMultipartUploadResult/ETag"].map { S3ListingReader.unquoted($0) }
+            return Self.tag(answer["CompleteMultipartUploadResult/ETag"])
         }
     }
 

@@ -9,7 +9,7 @@ extension S3Provider {
         let path = try S3Key.path(
             in: template.parentIdentifier, template.filename, isFolder: template.kind.isFolder, prefix: address.prefix)
         try await checkPlace(path)
-        let traits = try await abilities.traits()
+        let traits = try await conditions.traits()
         try check(template.filename, traits)
         if template.kind.isFolder { return try await makeFolder(path, traits) }
         var source: any ContentSource = contents ?? MemorySource([])
@@ -37,15 +37,16 @@ extension S3Provider {
     ) async throws(FileProviderError) -> Item {
         try checkWritable()
         let path = S3Key.path(identifier)
-        let traits = try await abilities.traits()
+        let traits = try await conditions.traits()
         // What others keep in the object's metadata stays, as do attributes that the change does not name.
         guard let before = try await client.head(key(path)) else { throw gone(path) }
-        guard S3Version.content(before.object.entityTag) == baseVersion.content else {
-            throw mismatch(try await item(asking: path, before))
-        }
         let upload = S3Upload(
             provider: self, path: path, contents: contents, metadata: before.metadata.changed(to: metadata),
             headers: before.headers, condition: .tag(before.object.entityTag), traits: traits)
+        guard S3Version.content(before.object.entityTag) == baseVersion.content else {
+            if try await upload.isThere(before) { return item(path, before) }
+            throw mismatch(try await item(asking: path, before))
+        }
         switch try await upload.run() {
         case .done(let head): return item(path, head)
         case .other(let head?): throw mismatch(try await item(asking: path, head))
@@ -97,8 +98,8 @@ extension S3Provider {
             key(path), .bytes([]), sha256: S3Digests([]).sha256, S3ObjectHeaders.folder,
             condition: traits.keepsAbsent ? .absent : .none)
         if case .refused(let refusal) = outcome {
+            // (Made in this moment, by another machine or by this request, whose first answer was lost: the same folder.)
             guard refusal.isMismatch else { throw client.failure(refusal, key(path)) }
-            throw collision(folderItem(path))
         }
         return folderItem(path)
     }
@@ -107,9 +108,30 @@ extension S3Provider {
     func keepFolder(_ path: String) async throws(FileProviderError) {
         if path.isEmpty { return }
         if try await isFolder(path) { return }
+        try await mark(path)
+    }
+
+    private func mark(_ path: String) async throws(FileProviderError) {
         let outcome = try await client.put(
             key(path), .bytes([]), sha256: S3Digests([]).sha256, S3ObjectHeaders.folder, condition: .none)
         if case .refused(let refusal) = outcome { throw client.failure(refusal, key(path)) }
+    }
+
+    /// Before the last item of a folder goes, the folder gets a marker: whatever ends the operation after that, the folder
+    /// stays.
+    ///
+    /// - Returns: whether the folder must be looked at again afterwards: others in it may go at the same time.
+    func holdFolder(of path: String) async throws(FileProviderError) -> Bool {
+        let folder = S3Key.folder(of: path)
+        if folder.isEmpty { return false }
+        let listing = try await client.list(key(folder), isFlat: true, limit: 2)
+        let keys = listing.objects.map(\.key)
+        if keys.first == key(folder) { return false }
+        // (By bytes: what is below a folder that goes, goes too.)
+        let stays = keys.contains { !$0.utf8.starts(with: key(path).utf8) || !S3Key.isFolder(path) && $0 != key(path) }
+        if stays || listing.next != nil || !listing.unreadable.isEmpty { return true }
+        try await mark(folder)
+        return false
     }
 
     // MARK: Deletion
@@ -120,18 +142,27 @@ extension S3Provider {
         try checkWritable()
         let path = S3Key.path(identifier)
         if S3Key.isFolder(identifier) { return try await deleteFolder(path) }
-        let traits = try await abilities.traits()
+        let traits = try await conditions.traits()
         guard let head = try await client.head(key(path)) else { throw gone(path) }
         guard S3Version.content(head.object.entityTag) == baseVersion.content else {
             throw mismatch(try await item(asking: path, head))
         }
+        let mayEmpty = try await holdFolder(of: path)
         let outcome = try await client.delete(
             key(path), condition: traits.keepsDeletion ? .tag(head.object.entityTag) : .none)
         if case .refused(let refusal) = outcome {
             guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
-            throw try await mismatchOrGone(path)
+            // (It is gone: this deletion's first answer was lost, or another machine has deleted it.)
+            if let now = try await client.head(key(path)) { throw mismatch(try await item(asking: path, now)) }
         }
-        try await keepFolder(S3Key.folder(of: path))
+        if mayEmpty { try await keepFolder(S3Key.folder(of: path)) }
+    }
+
+    /// Deletes an object, if it is there.
+    func remove(_ key: String) async throws(FileProviderError) {
+        if case .refused(let refusal) = try await client.delete(key), refusal.status != 404 {
+            throw client.failure(refusal, key)
+        }
     }
 
     /// Objects that an interrupted operation of ours has left in it (`.hydrant-…`) do not keep it: no listing shows them.
@@ -149,15 +180,13 @@ extension S3Provider {
             throw FileProviderError(
                 .directoryNotEmpty, "\(client.describe(start)): is not empty", item: folderItem(path))
         }
+        let mayEmpty = try await holdFolder(of: path)
         // (The folder's own marker last: until then it is there.)
         for object in listing.objects where object.key != start {
-            if case .refused(let refusal) = try await client.delete(object.key) {
-                throw client.failure(refusal, object.key)
-            }
+            try await remove(object.key)
         }
-        let outcome = try await client.delete(start)
-        if case .refused(let refusal) = outcome { throw client.failure(refusal, start) }
-        try await keepFolder(S3Key.folder(of: path))
+        try await remove(start)
+        if mayEmpty { try await keepFolder(S3Key.folder(of: path)) }
     }
 }
 

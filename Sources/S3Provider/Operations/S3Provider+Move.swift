@@ -11,7 +11,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         let isFolder = S3Key.isFolder(identifier)
         let target = try S3Key.path(in: folder, filename, isFolder: isFolder, prefix: address.prefix)
         let isSame = S3Key.identifier(target) == identifier
-        let traits = try await abilities.traits()
+        let traits = try await conditions.traits()
         try check(filename, traits)
         if isFolder {
             if isSame { return try await providePlaceholder(for: identifier) }
@@ -23,13 +23,33 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
             let move = S3FolderMove(provider: self, source: path, target: target, traits: traits)
             try await move.withdrawOthers()
             if try await !move.isUnderWay {
-                guard try await self.isFolder(path) else { throw gone(path) }
+                guard try await self.isFolder(path) else {
+                    guard try await wasMoved(path, to: target) else { throw gone(path) }
+                    try await keepFolder(S3Key.folder(of: path))
+                    return folderItem(target)
+                }
                 try await checkTarget(target)
             }
             try await move.run()
             return folderItem(target)
         }
         return try await moveDocument(path, to: target, baseVersion.content, isSame: isSame, traits)
+    }
+
+    /// Whether an earlier attempt has moved this folder, whose last answer was lost: it is at the target, with the
+    /// documents that the catalog knows at the source, or with none.
+    private func wasMoved(_ path: String, to target: String) async throws(FileProviderError) -> Bool {
+        guard try await isFolder(target) else { return false }
+        let start = key(target)
+        let objects = try await client.list(start, isFlat: true).objects.filter { !S3Key.isFolder($0.key) }
+        guard let catalog, !objects.isEmpty else { return true }
+        var tags: [ItemIdentifier: ContentVersion] = [:]
+        for object in objects where object.key.utf8.starts(with: start.utf8) {
+            let rest = String(decoding: object.key.utf8.dropFirst(start.utf8.count), as: UTF8.self)
+            tags[S3Key.identifier(path + rest)] = S3Version.content(object.entityTag)
+        }
+        let known = try await catalog.knownItems(Array(tags.keys)).filter { !$0.isFolder }
+        return known.isEmpty || known.contains { tags[$0.identifier] == $0.contentVersion }
     }
 
     private func moveDocument(
@@ -60,6 +80,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
             if isOurs { try await withdraw(copy, traits) }
             throw try await mismatchOrGone(path)
         }
+        let mayEmpty = try await holdFolder(of: path)
         let outcome = try await client.delete(
             key(path), condition: traits.keepsDeletion ? .tag(head.object.entityTag) : .none)
         if case .refused(let refusal) = outcome {
@@ -72,7 +93,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
             // It is gone already: this deletion's first answer was lost, or another machine has deleted it. The copy is
             // all that there is.
         }
-        try await keepFolder(S3Key.folder(of: path))
+        if mayEmpty { try await keepFolder(S3Key.folder(of: path)) }
         return try await item(asking: target, copy)
     }
 
@@ -87,13 +108,17 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         guard S3Version.content(head.object.entityTag) == version else {
             throw mismatch(try await item(asking: path, head))
         }
-        let traits = try await abilities.traits()
+        let traits = try await conditions.traits()
         try check(template.filename, traits)
-        try await checkTarget(target)
         var metadata = head.metadata
         metadata.modified = template.contentModificationDate
         if let permissions = template.posixPermissions { metadata.mode = 0o100000 | UInt32(permissions & 0o1777) }
         metadata.keep(template.extendedAttributes ?? [:])
+        if let made = try await client.head(key(target)), Self.isCopy(made, of: head, with: metadata) {
+            // An earlier attempt has made it, whose answer was lost.
+            return try await item(asking: target, made)
+        }
+        try await checkTarget(target)
         let copy = try await copy(head, path, to: target, traits, metadata)
         return try await item(asking: target, copy)
     }
@@ -115,7 +140,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         if changed == head.metadata { return try await item(asking: path, head) }
         let copy = S3Copy(
             provider: self, head: head, target: key(path), metadata: changed, condition: .tag(head.object.entityTag),
-            traits: try await abilities.traits())
+            traits: try await conditions.traits())
         guard case .done(let now) = try await copy.run() else { throw try await mismatchOrGone(path) }
         return try await item(asking: path, now)
     }
@@ -130,9 +155,9 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
             copy.object.key, condition: traits.keepsDeletion ? .tag(copy.object.entityTag) : .none)
     }
 
-    private static func isCopy(_ copy: S3Head, of head: S3Head) -> Bool {
+    private static func isCopy(_ copy: S3Head, of head: S3Head, with metadata: S3Metadata? = nil) -> Bool {
         copy.object.entityTag == head.object.entityTag && copy.object.size == head.object.size
-            && copy.metadata == head.metadata
+            && copy.metadata == metadata ?? head.metadata
     }
 
     private func checkTarget(_ target: String) async throws(FileProviderError) {

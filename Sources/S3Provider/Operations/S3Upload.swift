@@ -27,7 +27,10 @@ struct S3Upload {
     }
 
     func run() async throws(FileProviderError) -> Outcome {
-        if !isChecked, let other = try await lookBefore() { return other }
+        if !isChecked, let other = try await lookBefore() {
+            if case .other(let head?) = other, try await isThere(head) { return .done(head) }
+            return other
+        }
         if contents.size > provider.settings.longestPut {
             return try await S3MultipartUpload(upload: self, client: client, key: key).run()
         }
@@ -59,6 +62,17 @@ struct S3Upload {
         }
     }
 
+    /// Whether the object has these contents and this date already: an earlier attempt has sent them, and its answer was
+    /// lost. (Reads the contents only if all else is the same.)
+    func isThere(_ head: S3Head) async throws(FileProviderError) -> Bool {
+        guard head.object.size == contents.size, head.metadata.modified == metadata.modified else { return false }
+        if contents.size > provider.settings.longestPut {
+            return isSent(head, try await S3MultipartUpload(upload: self, client: client, key: key).tag(), nil)
+        }
+        let digests = try await S3Digests(contents, 0..<contents.size)
+        return isSent(head, digests.md5.hexadecimal, digests.sha256)
+    }
+
     /// - Parameters:
     ///   - tag: the entity tag that these contents have where it is made from their MD5.
     ///   - sha256: of the contents, where they were sent whole.
@@ -84,7 +98,7 @@ struct S3Upload {
         }
     }
 
-    private func isSent(_ head: S3Head, _ tag: String, _ sha256: [UInt8]?) -> Bool {
+    func isSent(_ head: S3Head, _ tag: String, _ sha256: [UInt8]?) -> Bool {
         guard head.object.size == contents.size, head.metadata.modified == metadata.modified else { return false }
         if let sha256, case .sha256(sha256)? = head.checksum { return true }
         return head.object.entityTag == tag

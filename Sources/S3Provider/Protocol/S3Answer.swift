@@ -7,6 +7,8 @@ struct S3Answer {
 
     /// - Throws: ``BadXML``.
     init(_ bytes: [UInt8]) throws {
+        var bytes = bytes
+        let controls = ControlReferences(in: &bytes)
         var path: [String] = []
         var text: [UInt8] = []
         var found: [(path: String, text: String)] = []
@@ -19,7 +21,7 @@ struct S3Answer {
             text: { text += $0 },
             ended: {
                 if found.count < Self.most {
-                    found.append((path.joined(separator: "/"), String(decoding: text, as: UTF8.self)))
+                    found.append((path.joined(separator: "/"), String(decoding: controls.restore(text), as: UTF8.self)))
                 }
                 text = []
                 path.removeLast()

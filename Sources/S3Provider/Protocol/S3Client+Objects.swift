@@ -68,7 +68,7 @@ extension S3Client {
         let request = Request(method: "PUT", key: key, headers: headers, body: body, isTransfer: true)
         return try await exchange(request) { reply -> String? in
             _ = try? await reply.prefix(64 << 10)
-            return reply.field("ETag").map { S3ListingReader.unquoted($0) }
+            return Self.tag(reply.field("ETag"))
         }
     }
 
@@ -132,9 +132,7 @@ extension S3Client {
         try await exchange(request) { reply -> String? in
             // A copy that takes its time answers 200 at once, and says in the body what became of it.
             let answer = try await Self.result(reply, describe(request))
-            return (answer["CopyObjectResult/ETag"] ?? answer["CopyPartResult/ETag"]).map {
-                S3ListingReader.unquoted($0)
-            }
+            return Self.tag(answer["CopyObjectResult/ETag"] ?? answer["CopyPartResult/ETag"])
         }
     }
 
@@ -168,6 +166,12 @@ extension S3Client {
         case .absent: [("If-None-Match", "*")]
         case .tag(let tag): [("If-Match", quotesTags ? "\"\(tag)\"" : tag)]
         }
+    }
+
+    /// An entity tag without its quotes; nil: there is none. (Ceph RGW 16 completes an upload in parts with an empty one.)
+    static func tag(_ text: String?) -> String? {
+        guard let text, !text.isEmpty else { return nil }
+        return S3ListingReader.unquoted(text)
     }
 
     static func base64(_ bytes: [UInt8]) -> String { Data(bytes).base64EncodedString() }

@@ -50,6 +50,8 @@ struct S3Client: Sendable {
         var query: [(name: String, value: String?)] = []
         var headers: [(name: String, value: String)] = []
         var body: Body?
+        /// Another service of the same server (`sns`), which the request is for.
+        var service: String?
         var isTransfer = false
         var retries = HTTPRequest.Retries.ifHarmless
     }
@@ -126,7 +128,8 @@ struct S3Client: Sendable {
             digest = sha256.hexadecimal
         }
         if let keys {
-            let signer = SignatureV4(keys, region: endpoint.region, seconds: FileTime.present.seconds)
+            let signer = SignatureV4(
+                keys, region: endpoint.region, service: request.service ?? "s3", seconds: FileTime.present.seconds)
             headers.append(("x-amz-date", signer.date))
             headers.append(("x-amz-content-sha256", digest))
             if let token = keys.sessionToken { headers.append(("x-amz-security-token", token.revealed)) }
@@ -139,6 +142,9 @@ struct S3Client: Sendable {
     }
 
     private func location(of request: Request, _ endpoint: S3Endpoint) -> HTTPLocation {
+        if request.service != nil {
+            return HTTPLocation(origin: endpoint.origin, components: [], isFolder: true, query: nil)
+        }
         let start: [[UInt8]] = endpoint.isPathStyle ? [Array(address.bucket.utf8)] : []
         let key = request.key ?? ""
         // (By bytes: for Swift's strings, a slash and an accent after it are one character.)
@@ -175,6 +181,9 @@ struct S3Client: Sendable {
             return true
         }
     }
+
+    /// Whether requests have the bucket in their path, and the server itself can be asked.
+    var isPathStyle: Bool { endpoint.state.withLock { $0.isPathStyle } }
 
     // MARK: Refusals
 

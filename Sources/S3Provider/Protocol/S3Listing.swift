@@ -45,6 +45,8 @@ struct S3ListingReader {
     /// - Throws: ``BadXML``.
     static func read(_ bytes: [UInt8]) throws -> S3Listing {
         var reader = S3ListingReader()
+        var bytes = bytes
+        let controls = ControlReferences(in: &bytes)
         var path: [String] = []
         var text: [UInt8] = []
         let stream = XMLStream(
@@ -55,7 +57,7 @@ struct S3ListingReader {
             text: { text += $0 },
             ended: {
                 let name = path.removeLast()
-                try reader.ended(name, text, path.count, path.last ?? "")
+                try reader.ended(name, controls.restore(text), path.count, path.last ?? "")
                 text = []
             })
         try bytes.withUnsafeBytes { try stream.feed($0, isLast: true) }
