@@ -64,6 +64,10 @@ final class ServerProbe: Sendable {
             client.transport.limitTransfers(to: 6)
             // (Its locks come from an app, and are not needed.)
             traits.hasLocks = false
+            if let cloud = traits.cloud {
+                traits.capabilities = try await CloudCapabilities.ask(cloud, client)
+                if traits.capabilities.hasLocks { client.include(DAVProperty.ofLocks) }
+            }
             if let trash = traits.cloud?.trash {
                 do throws(FileProviderError) {
                     traits.hasTrash =

@@ -24,14 +24,16 @@ extension WebDAVProvider {
     static func item(_ identifier: ItemIdentifier, _ place: Place, _ resource: DAVResource) -> Item {
         let date = FileTime(seconds: resource.isFolder ? 0 : resource.modified)
         let permissions = resource.permissions ?? ""
-        let capabilities = resource.permissions.map { Self.capabilities($0, isFolder: resource.isFolder) } ?? .all
+        var capabilities = resource.permissions.map { Self.capabilities($0, isFolder: resource.isFolder) } ?? .all
+        let lock = resource.lock.map { ";locked by \($0.owner)" } ?? ""
+        if resource.lock != nil { capabilities.subtract([.writing, .renaming, .deleting]) }
         return Item(
             identifier: identifier, parentIdentifier: place.parent, filename: place.name,
             kind: resource.isFolder ? .folder : .document, size: resource.size,
             contentModificationDate: FileTime(seconds: resource.modified),
             version: ItemVersion(
                 content: resource.isFolder ? ContentVersion("folder") : resource.validator.version,
-                metadata: MetadataVersion("\(place.parent)/\(place.name);\(date.seconds);\(permissions)")),
+                metadata: MetadataVersion("\(place.parent)/\(place.name);\(date.seconds);\(permissions)\(lock)")),
             capabilities: capabilities)
     }
 

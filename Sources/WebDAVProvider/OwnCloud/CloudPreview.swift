@@ -38,11 +38,8 @@ extension CloudPlaces {
         guard identifier.rawValue.hasPrefix("f:"), let number = Int64(identifier.rawValue.dropFirst(2)) else {
             return nil
         }
-        // (The part before `remote.php/dav`.)
-        let components = service.components.dropLast(2) + ["index.php", "core", "preview"].map { Array($0.utf8) }
         let side = min(max(size, 1), 2_048)
-        return HTTPLocation(
-            origin: service.origin, components: Array(components), isFolder: false,
-            query: "fileId=\(number)&x=\(side)&y=\(side)&a=1&forceIcon=0")
+        return page(
+            ["index.php", "core", "preview"], query: "fileId=\(number)&x=\(side)&y=\(side)&a=1&forceIcon=0")
     }
 }

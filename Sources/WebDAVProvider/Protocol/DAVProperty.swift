@@ -14,6 +14,11 @@ enum DAVProperty: String, CaseIterable {
     case permissions = "http://owncloud.org/ns|permissions"
     /// The checksums that a client sent with the contents: `SHA1:…`, or several.
     case checksums = "http://owncloud.org/ns|checksums"
+    /// See ``CloudLock``.
+    case lock = "http://nextcloud.org/ns|lock"
+    case lockOwnerType = "http://nextcloud.org/ns|lock-owner-type"
+    case lockOwner = "http://nextcloud.org/ns|lock-owner"
+    case lockOwnerName = "http://nextcloud.org/ns|lock-owner-displayname"
     /// For a folder whose changes the server can report (RFC 6578, 4).
     case syncToken = "DAV:|sync-token"
     /// RFC 4331; in bytes.
@@ -47,18 +52,22 @@ enum DAVProperty: String, CaseIterable {
         case .syncToken: 8
         case .quotaUsed: 9
         case .quotaAvailable: 10
+        case .lock: 11
+        case .lockOwnerType: 12
+        case .lockOwner: 13
+        case .lockOwnerName: 14
         }
     }
 
     /// The properties that a listing requests.
     static let ofItems: [DAVProperty] = [
         .resourceType, .contentLength, .lastModified, .entityTag, .resourceID, .fileID, .permissions,
-        .checksums,
+        .checksums, .lock, .lockOwnerType, .lockOwner, .lockOwnerName,
     ]
 
     /// Those that Apache's mod_dav_fs does not have: it looks for them in a database of client properties for each
     /// resource, which takes twice as long as all the rest, and answers that they are missing.
-    static let unknownToApache: Set<DAVProperty> = [.resourceID, .fileID, .permissions, .checksums, .syncToken]
+    static let unknownToApache = ofLocks.union([.resourceID, .fileID, .permissions, .checksums, .syncToken])
 
     /// The properties that a listing of a folder requests.
     static let ofFolders = ofItems + [.syncToken]
@@ -67,15 +76,16 @@ enum DAVProperty: String, CaseIterable {
     static func question(_ properties: [DAVProperty]) -> [UInt8] { Array(propfind(properties).utf8) }
 
     private static func propfind(_ properties: [DAVProperty]) -> String {
-        #"<?xml version="1.0" encoding="utf-8"?><D:propfind xmlns:D="DAV:" xmlns:O="http://owncloud.org/ns">"#
+        #"<?xml version="1.0" encoding="utf-8"?><D:propfind xmlns:D="DAV:" xmlns:O="http://owncloud.org/ns" xmlns:N="http://nextcloud.org/ns">"#
             + list(properties) + "</D:propfind>"
     }
 
-    /// The element `D:prop`, with the prefixes D and O.
+    /// The element `D:prop`, with the prefixes D, O and N.
     static func list(_ properties: [DAVProperty]) -> String {
         let names = properties.map { property in
-            let name = property.rawValue.split(separator: "|")[1]
-            return property.rawValue.hasPrefix("DAV:|") ? "<D:\(name)/>" : "<O:\(name)/>"
+            let parts = property.rawValue.split(separator: "|")
+            let prefix = parts[0] == "DAV:" ? "D" : parts[0] == "http://owncloud.org/ns" ? "O" : "N"
+            return "<\(prefix):\(parts[1])/>"
         }
         return "<D:prop>\(names.joined())</D:prop>"
     }

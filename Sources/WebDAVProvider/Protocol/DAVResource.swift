@@ -16,6 +16,8 @@ struct DAVResource: Sendable {
     var identifier: String?
     /// Nextcloud's letters for the operations that this user may do; nil: all, as far as known.
     var permissions: String?
+    /// On Nextcloud: a lock that keeps us from changing it.
+    var lock: CloudLock?
 }
 
 /// Why an entry of a listing cannot be shown, for people.
@@ -48,6 +50,7 @@ extension DAVResource {
         let properties = response.properties
         modified = properties[.lastModified].flatMap(HTTPDate.parse) ?? 0
         permissions = properties[.permissions]
+        lock = CloudLock(properties, at: self.location)
         identifier =
             properties[.fileID].flatMap { $0.isEmpty ? nil : "f:" + $0 }
             ?? properties[.resourceID].flatMap { $0.isEmpty ? nil : "r:" + $0 }
