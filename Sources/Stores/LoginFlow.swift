@@ -173,10 +173,9 @@ package struct LoginFlow: Sendable {
                 return .failure(FileProviderError(.cancelled, "the sign-in was given up"))
             }
         }
-        let minutes = Int(limit / .seconds(60))
         return .failure(
             FileProviderError(
-                .notAuthenticated, "\(server.base): nobody signed in within \(minutes) minutes; run the command again"))
+                .notAuthenticated, "\(server.base): nobody signed in on the page in time; run the command again"))
     }
 
     private func grant(_ answer: [String: Any]) async throws(FileProviderError) -> Grant {

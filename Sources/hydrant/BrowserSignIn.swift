@@ -16,14 +16,24 @@ enum BrowserSignIn {
         say("\(name): sign in with a browser, and grant Hydrant the access to your documents:")
         say("  " + flow.page)
         if open(flow.page) { say("(a browser on this desktop was asked to show it)") }
-        let minutes = Int(LoginFlow.patience / .seconds(60))
-        say("Hydrant waits for that, at most \(minutes) minutes; Ctrl-C gives up and changes nothing.")
+        let patience = Self.patience
+        let minutes = max(1, Int(patience / .seconds(60)))
+        say(
+            "Hydrant waits for that, at most \(minutes) \(minutes == 1 ? "minute" : "minutes"); Ctrl-C gives up and changes nothing."
+        )
         return try await interruptible {
-            let grant = try await flow.wait()
+            let grant = try await flow.wait(within: patience)
             // Ctrl-C came with the answer.
             if Task.isCancelled { await revoke(grant, settings) }
             return grant
         }
+    }
+
+    /// `HYDRANT_SIGN_IN_PATIENCE`, for tests: seconds.
+    private static var patience: Duration {
+        let given = ProcessInfo.processInfo.environment["HYDRANT_SIGN_IN_PATIENCE"].flatMap(Double.init)
+        guard let given, (0.1...LoginFlow.patience / .seconds(1)).contains(given) else { return LoginFlow.patience }
+        return .seconds(given)
     }
 
     /// Takes back what the server gave, when that cannot be kept.

@@ -199,16 +199,17 @@ extension WebDAVProvider: ConnectedSignaling {
         guard let catalog else { return identifiers.map { .item($0) } }
         do throws(FileProviderError) {
             let known = try await catalog.knownItems(identifiers)
-            let others = Set(identifiers).subtracting(known.map(\.identifier))
             // Many items of one folder are seen faster by listing the folder.
-            let folders = Dictionary(grouping: known) { $0.parentIdentifier }
-            var signals = folders.flatMap { folder, items -> [ChangeSignal] in
+            var signals = Dictionary(grouping: known) { $0.parentIdentifier }.flatMap {
+                folder, items -> [ChangeSignal] in
                 items.count > Self.mostItemsAlone ? [.folder(folder)] : items.map { .item($0.identifier) }
             }
-            for folder in try await nearestKnownFolders(to: others, catalog)
-            where !signals.contains(.folder(folder)) {
-                signals.append(.folder(folder))
-            }
+            let others = Set(identifiers).subtracting(known.map(\.identifier))
+            // Those that we have just made or listed, which the catalog does not know yet.
+            let fresh = others.filter { places.place(of: $0) != nil }
+            var folders = Set(fresh.compactMap { places.place(of: $0)?.parent })
+            folders.formUnion(try await nearestKnownFolders(to: others.subtracting(fresh), catalog))
+            for folder in folders where !signals.contains(.folder(folder)) { signals.append(.folder(folder)) }
             return signals
         } catch {
             logger.debug("cannot tell what has changed", metadata: ["error": "\(error)"])
