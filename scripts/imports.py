@@ -97,6 +97,7 @@ RESERVED = {
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport", "S3Provider"],
+    "NIOWebSocket": ["HTTPTransport"],
     "Crypto": [
         "Daemon", "DirectoryProvider", "DocumentServices", "Hashing", "RcloneProvider", "S3Provider", "SyncEngine",
         "WebDAVProvider", "hydrant",

@@ -28,6 +28,8 @@ package protocol AbilityReporting: FileProviderExtension {
 package struct ProviderAbilities: Sendable {
     package let changes: (any ChangeEnumerating)?
     package let signals: (any ChangeSignaling)?
+    /// As ``signals``, where they come over a connection that may not be up.
+    package let connection: (any ConnectedSignaling)?
     package let versions: (any FolderVersioning)?
     package let metadata: (any MetadataUpdating)?
     package let copies: (any ServerSideCopying)?
@@ -47,6 +49,7 @@ package struct ProviderAbilities: Sendable {
         func counts(_ ability: Ability) -> Bool { reported?.contains(ability) ?? true }
         changes = counts(.changeEnumerating) ? provider as? any ChangeEnumerating : nil
         signals = counts(.changeSignaling) ? provider as? any ChangeSignaling : nil
+        connection = signals as? any ConnectedSignaling
         versions = counts(.folderVersioning) ? provider as? any FolderVersioning : nil
         metadata = counts(.metadataUpdating) ? provider as? any MetadataUpdating : nil
         copies = counts(.serverSideCopying) ? provider as? any ServerSideCopying : nil

@@ -213,6 +213,14 @@ public protocol ChangeSignaling: FileProviderExtension {
     func changeSignals() -> AsyncStream<ChangeSignal>
 }
 
+/// A provider whose signals come over a connection that the store may not offer, and that may break. While it is not up,
+/// Hydrant polls as if the provider signalled nothing.
+package protocol ConnectedSignaling: ChangeSignaling {
+    /// Whether the connection is up, so that the changes of others are signalled. It may change at any time. Must answer
+    /// at once.
+    var isSignaling: Bool { get }
+}
+
 /// A provider whose store can set modification times, permission bits or extended attributes without new contents.
 public protocol MetadataUpdating: FileProviderExtension {
     /// Sets an item's metadata; its contents stay.

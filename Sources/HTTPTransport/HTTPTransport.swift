@@ -15,7 +15,9 @@ package final class HTTPTransport: Sendable {
     private let signIn: SignIn
     private let semaphore: AsyncSemaphore
     private let serverPause = ServerPause()
-    private let settings: HTTPSettings
+    let settings: HTTPSettings
+    /// For all connections.
+    let tls: TLSConfiguration
     private let logger: Logger
     /// Whether the server did not answer the last request, after all waiting.
     private let isAway = Mutex(false)
@@ -37,14 +39,8 @@ package final class HTTPTransport: Sendable {
         self.logger = logger
         signIn = SignIn(credentials)
         semaphore = AsyncSemaphore(settings.transfers)
-        var tls = TLSConfiguration.makeClientConfiguration()
-        for file in settings.certificateAuthorities {
-            do {
-                tls.additionalTrustRoots.append(.certificates(try NIOSSLCertificate.fromPEMFile(file)))
-            } catch {
-                throw FileProviderError(.cannotSynchronize, "\(file): has no certificates in PEM", cause: error)
-            }
-        }
+        let tls = try Self.tls(settings)
+        self.tls = tls
         let idle = TimeAmount.milliseconds(Int64(settings.idleTimeout * 1_000))
         var configuration = HTTPClient.Configuration(
             tlsConfiguration: tls, redirectConfiguration: .disallow,
@@ -63,6 +59,18 @@ package final class HTTPTransport: Sendable {
                 value: AdaptiveRecvByteBufferAllocator(minimum: 4 << 10, initial: 32 << 10, maximum: 512 << 10))
         }
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    }
+
+    private static func tls(_ settings: HTTPSettings) throws(FileProviderError) -> TLSConfiguration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        for file in settings.certificateAuthorities {
+            do {
+                tls.additionalTrustRoots.append(.certificates(try NIOSSLCertificate.fromPEMFile(file)))
+            } catch {
+                throw FileProviderError(.cannotSynchronize, "\(file): has no certificates in PEM", cause: error)
+            }
+        }
+        return tls
     }
 
     deinit {
@@ -84,6 +92,14 @@ package final class HTTPTransport: Sendable {
 
     /// The credential may have changed: requests waiting for one may ask again.
     package func credentialMayHaveChanged() { signIn.mayHaveChanged() }
+
+    /// The present credential, for a connection that is not a request; nil: there is none, or the server has refused it.
+    package func credential() async throws(FileProviderError) -> Credential? {
+        do {
+            guard case .send(let credential) = try await signIn.credential() else { return nil }
+            return credential
+        } catch { throw FileProviderError(.notAuthenticated, "\(error)", cause: error) }
+    }
 
     // MARK: A request
 

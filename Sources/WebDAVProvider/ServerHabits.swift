@@ -41,6 +41,7 @@ extension WebDAVProvider {
     ///
     /// - Throws: ``FileProviderError/Code/invalidName``.
     func checkTarget(_ name: Filename, in folder: HTTPLocation) async throws(FileProviderError) {
+        try checkRules(name)
         guard let part = try await alteredPart(of: name, in: folder) else { return }
         throw FileProviderError(
             .invalidName,

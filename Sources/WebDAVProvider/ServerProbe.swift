@@ -60,12 +60,16 @@ final class ServerProbe: Sendable {
             traits.family = .ownCloud
             traits.keepsIdentifiers = true
             traits.cloud = CloudPlaces(root: root)
-            client.leaveOut([])
+            client.leaveOut(DAVProperty.ofLocks)
             traits.hasFavorites = response.properties[.favorite] != nil
             // PHP has a few workers for all clients: ownCloud's own client sends as many at once.
             client.transport.limitTransfers(to: 6)
             // (Its locks come from an app, and are not needed.)
             traits.hasLocks = false
+            if let cloud = traits.cloud {
+                traits.capabilities = try await CloudCapabilities.ask(cloud, client)
+                if traits.capabilities.hasLocks { client.include(DAVProperty.ofLocks) }
+            }
             if let trash = traits.cloud?.trash {
                 do throws(FileProviderError) {
                     traits.hasTrash =

@@ -15,6 +15,8 @@ struct ServerTraits: Sendable, Equatable {
 
     /// On ownCloud and Nextcloud: the collections for parts of documents and for deleted items.
     var cloud: CloudPlaces?
+    /// What a Nextcloud says of itself.
+    var capabilities = CloudCapabilities()
     /// Deleted items can be restored.
     var hasTrash = false
     /// The user can mark items as favourites.

@@ -23,10 +23,14 @@ extension WebDAVProvider {
 
     static func item(_ identifier: ItemIdentifier, _ place: Place, _ resource: DAVResource) -> Item {
         let date = FileTime(seconds: resource.isFolder ? 0 : resource.modified)
-        let capabilities = Self.capabilities(of: resource)
+        var capabilities = Self.capabilities(of: resource)
         var marks = resource.permissions == nil ? "" : "\(capabilities.rawValue)"
         if resource.isFavorite { marks += ";favorite" }
         if !resource.tags.isEmpty { marks += ";" + resource.tags.joined(separator: ",") }
+        if let lock = resource.lock {
+            marks += ";locked by \(lock.owner)"
+            capabilities.subtract([.writing, .renaming, .deleting])
+        }
         var item = Item(
             identifier: identifier, parentIdentifier: place.parent, filename: place.name,
             kind: resource.isFolder ? .folder : .document, size: resource.size,

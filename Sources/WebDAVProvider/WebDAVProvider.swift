@@ -20,6 +20,8 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
     let recent = RecentVersions()
     let habits = ServerHabits()
     let finder = CloudFinder()
+    let push = CloudPush()
+    let above = FoldersAbove()
     let collections = SyncCollections()
     let listings = OpenListings()
     /// For searches in the folders near one, for an item moved out of it.
@@ -50,12 +52,17 @@ package final class WebDAVProvider: Invalidatable, SigningIn {
 
     package func invalidate() async {
         listings.giveUpAll()
+        push.end()
         await client.turns.endAll(client)
         await client.transport.shutdown()
+        await push.hasEnded()
     }
 
     /// The password may have changed.
-    package func credentialMayHaveChanged() { client.transport.credentialMayHaveChanged() }
+    package func credentialMayHaveChanged() {
+        client.transport.credentialMayHaveChanged()
+        push.tryNow()
+    }
 
     // MARK: Places of items
 

@@ -13,8 +13,7 @@ struct DomainCommand: AsyncParsableCommand {
             A domain is a section of config.toml; hydrant help config lists its keys.
 
             Example:
-              hydrant domain add work https://cloud.example.org --user ada
-              hydrant login work
+              hydrant domain add work https://cloud.example.org
               hydrant mount work ~/Work
             """,
         subcommands: [DomainAddCommand.self, DomainListCommand.self, DomainRemoveCommand.self])
@@ -24,7 +23,12 @@ struct DomainAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Add a domain: a name for a store and its account.",
         discussion: """
+            To a Nextcloud without --user and --token, you sign in with a browser: Hydrant prints the address of the page \
+            (and opens it, on a desktop), waits for up to 20 minutes, and keeps the app password that the server then \
+            gives it. hydrant logout revokes that.
+
             Examples:
+              hydrant domain add work https://cloud.example.org
               hydrant domain add work https://cloud.example.org --user ada
               hydrant domain add photos s3://photos/2026 --region eu-central-1
               hydrant domain add team s3://team --endpoint https://s3.example.org
@@ -55,7 +59,8 @@ struct DomainAddCommand: AsyncParsableCommand {
     @OptionGroup(title: "Buckets") var bucket: BucketChoice
 
     @Flag(
-        help: "Print an object: name, url, user, notes (what the store keeps), next (the command to run next, or null)."
+        help:
+            "Print an object: name, url, user, credential (where a password is kept, or null), notes (what the store keeps), next (the command to run next, or null)."
     )
     var json = false
 
@@ -63,6 +68,7 @@ struct DomainAddCommand: AsyncParsableCommand {
         var name: String
         var url: String
         var user: String?
+        var credential: String?
         var notes: [String] = []
         var next: String?
     }
@@ -78,16 +84,27 @@ struct DomainAddCommand: AsyncParsableCommand {
             var settings = try settings()
             if let warning = settings.plainTextWarning { warn(warning) }
             var added = Added(name: name, url: settings.url)
-            if StoreURL.isWebDAV(settings.url) { settings.url = await AccountTrial.discover(settings) }
-            if StoreURL.isS3(settings.url) { try await look(&settings, &added) }
-            try file.add(name, settings)
+            let mayAskBrowser = StoreURL.isWebDAV(settings.url) && settings.user == nil && !token
+            let flow = try await mayAskBrowser ? LoginFlow.begin(settings) : nil
+            if let flow {
+                try await signIn(flow, file, &settings, &added)
+            } else {
+                if StoreURL.isWebDAV(settings.url) { settings.url = await AccountTrial.discover(settings) }
+                if StoreURL.isS3(settings.url) { try await look(&settings, &added) }
+                try file.add(name, settings)
+            }
             (added.url, added.user) = (settings.url, settings.user)
             if added.next == nil {
-                added.next = settings.needsPassword ? "hydrant login \(name)" : "hydrant mount \(name) FOLDER"
+                added.next =
+                    settings.needsPassword && added.credential == nil
+                    ? "hydrant login \(name)" : "hydrant mount \(name) FOLDER"
             }
             if json { return print(Output.json(added)) }
             print("\(name): \(settings.url)")
             for note in added.notes { print("\(name): \(note)") }
+            if let place = added.credential {
+                print("\(name): the app password of \(added.user ?? "") is kept in: \(place)")
+            }
             if let next = added.next { print("next: \(next)") }
         } catch { throw fail("\(error)") }
     }
@@ -123,6 +140,29 @@ struct DomainAddCommand: AsyncParsableCommand {
             _ = try ProviderProgram(store: store, mountPoint: "/")
         }
         return settings
+    }
+
+    /// Adds the domain of the user who signs in with a browser.
+    private func signIn(
+        _ flow: LoginFlow, _ file: ConfigurationFile, _ settings: inout AccountSettings, _ added: inout Added
+    ) async throws {
+        if let warning = settings.signInWarning { warn(warning) }
+        let grant = try await BrowserSignIn.run(flow, settings, as: name)
+        (settings.user, settings.url) = (grant.user, grant.url)
+        do {
+            let trial = try await AccountTrial.signIn(settings, grant.password, as: name)
+            added.notes = trial.notes + (trial.untried.map { ["\($0); the password is kept untried"] } ?? [])
+            try file.add(name, settings)
+            do {
+                added.credential = try CredentialPlaces(name, settings).keep(grant.password, isAppPassword: true)
+            } catch {
+                try? file.remove(name)
+                throw error
+            }
+        } catch {
+            await BrowserSignIn.revoke(grant, settings)
+            throw error
+        }
     }
 
     /// Finds out what the bucket keeps, where it can be asked without a sign-in.
@@ -249,7 +289,7 @@ struct DomainRemoveCommand: AsyncParsableCommand {
 
     @OptionGroup var pending: PendingChoice
 
-    @Flag(help: "Print an object: domain, putAside (the folder with the pending documents, or null).")
+    @Flag(help: "Print an object as hydrant logout does.")
     var json = false
 
     func run() async throws {

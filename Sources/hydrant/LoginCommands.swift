@@ -11,8 +11,10 @@ struct LoginCommand: AsyncParsableCommand {
         abstract: "Sign in to a domain: enter the password, or the key of a bucket, which is tried and kept.",
         discussion: """
             Hydrant keeps the password in the Secret Service (the desktop's keyring) where one runs, else in a file \
-            that only you can read; hydrant domain list shows where. On a Nextcloud use an app password: Settings, \
-            Security, Devices & sessions. For a bucket Hydrant asks for the access key and its secret key; on standard \
+            that only you can read; hydrant domain list shows where. To a Nextcloud you sign in with a browser: Hydrant \
+            prints the address of the page (and opens it, on a desktop), waits for up to 20 minutes, and keeps the app \
+            password that the server then gives it; with --password-stdin it takes an app password that you made there \
+            (Settings, Security, Devices & sessions). For a bucket Hydrant asks for the access key and its secret key; on standard \
             input both are one line, ACCESSKEY:SECRETKEY, or the secret key alone if the domain has a user.
 
             A mount that waits for the password continues.
@@ -58,11 +60,8 @@ struct LoginCommand: AsyncParsableCommand {
                 throw AccountError("\(name) has no user; add user = \"…\" to its section in config.toml")
             }
             if let warning = account.settings.plainTextWarning { warn(warning) }
-            let secret =
-                try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: account.settings, at: name)
             let places = try account.places
-            let trial = try await AccountTrial.signIn(account.settings, secret, as: name)
-            let place = try places.keep(secret)
+            let (trial, place) = try await signIn(account.settings, places)
             if json {
                 print(
                     Output.json(SignedIn(domain: name, credential: place, untried: trial.untried, notes: trial.notes)))
@@ -73,6 +72,34 @@ struct LoginCommand: AsyncParsableCommand {
             }
             await notifyDaemon(account.name)
         } catch let code as ExitCode { throw code } catch { throw fail("\(error)") }
+    }
+
+    /// - Returns: the outcome of a trial, and where the password is kept.
+    private func signIn(
+        _ settings: AccountSettings, _ places: CredentialPlaces
+    ) async throws -> (AccountTrial.Report, String) {
+        let offersFlow = !passwordStdin && StoreURL.isWebDAV(settings.url) && !settings.usesToken
+        guard offersFlow, let flow = try await LoginFlow.begin(settings) else {
+            let secret = try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: settings, at: name)
+            return (try await AccountTrial.signIn(settings, secret, as: name), try places.keep(secret))
+        }
+        let grant = try await BrowserSignIn.run(flow, settings, as: name)
+        let old = try? places.isAppPassword ? places.find()?.secret : nil
+        do {
+            guard let user = settings.user, grant.user == user else {
+                throw AccountError(
+                    "\(name): you signed in as “\(grant.user)”, but the domain is for “\(settings.user ?? "")”; sign out in "
+                        + "the browser and try again, or add another domain")
+            }
+            let trial = try await AccountTrial.signIn(settings, grant.password, as: name)
+            let place = try places.keep(grant.password, isAppPassword: true)
+            // Hydrant's password from before is of no use any more.
+            if let old { try? await AppPassword.revoke(settings, user: user, old) }
+            return (trial, place)
+        } catch {
+            await BrowserSignIn.revoke(grant, settings)
+            throw error
+        }
     }
 
     /// Tells the daemons that may wait for the password.

@@ -11,7 +11,8 @@ struct LogoutCommand: AsyncParsableCommand {
         commandName: "logout",
         abstract: "Sign out of a domain: remove its password, and its placeholders and documents on this machine.",
         discussion: """
-            The store keeps its documents. The domain stays in config.toml, and its bookmarks and rights are void \
+            The store keeps its documents. An app password that a Nextcloud gave Hydrant at the sign-in is revoked there. The \
+            domain stays in config.toml, and its bookmarks and rights are void \
             until the next mount; hydrant domain remove removes these too.
 
             A mounted domain is unmounted: programs find and open nothing in it, and Hydrant removes at once the \
@@ -30,7 +31,7 @@ struct LogoutCommand: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Print an object: domain, putAside (the folder with the pending documents, or null), users (programs with open documents)."
+            "Print an object: domain, putAside (the folder with the pending documents, or null), appPassword (revoked, or left, or null: there was none), users (programs with open documents)."
     )
     var json = false
 
@@ -108,6 +109,7 @@ struct SignOut {
     private struct SignedOut: Encodable {
         var domain: String
         var putAside: String?
+        var appPassword: String?
         var users: [MountUsers.Process] = []
     }
 
@@ -138,7 +140,7 @@ struct SignOut {
             try removal.putAside(in: other)
             report.putAside = other
         }
-        try forgetPassword()
+        try await forgetPassword(&report)
         try removal.run(forgets: forgets)
         say(report, folder)
     }
@@ -153,8 +155,22 @@ struct SignOut {
         warn("\(Output.changes(pending)) of \(name) not in the store yet: the documents are put into \(folder)")
     }
 
-    private func forgetPassword() throws {
-        if let settings { try CredentialPlaces(name, settings).forget() }
+    private func forgetPassword(_ report: inout SignedOut) async throws {
+        guard let settings else { return }
+        let places = try CredentialPlaces(name, settings)
+        if places.isAppPassword {
+            do {
+                guard let user = settings.user, let secret = try places.find()?.secret else {
+                    throw AccountError("it is not known any more")
+                }
+                try await AppPassword.revoke(settings, user: user, secret)
+                report.appPassword = "revoked"
+            } catch {
+                warn(BrowserSignIn.leftBehind(settings, "\(error)"))
+                report.appPassword = "left"
+            }
+        }
+        try places.forget()
     }
 
     private func end(_ mounted: DomainStatus, _ folder: String, _ report: inout SignedOut) async throws {
@@ -169,7 +185,7 @@ struct SignOut {
                 "\(mountPoint): its daemon is of another release; unmount it first: hydrant unmount \(mountPoint)")
         }
         if putAside > 0 { report.putAside = folder }
-        try forgetPassword()
+        try await forgetPassword(&report)
         let users = MountUsers.find(at: mountPoint)
         if let problem = Unmounter.unmount(mountPoint, lazily: true) { throw fail(problem) }
         guard let daemon else { return }
@@ -187,6 +203,7 @@ struct SignOut {
     private func say(_ report: SignedOut, _ folder: String) {
         if json { return print(Output.json(report)) }
         if let folder = report.putAside { print("the pending documents are in \(folder)") }
+        if report.appPassword == "revoked" { print("\(name): the app password of Hydrant is revoked on the server") }
         guard !report.users.isEmpty else {
             let what = forgets ? "none of its data is left" : "none of its documents are left"
             return print("\(name): signed out; \(what) on this machine")

@@ -1,5 +1,6 @@
 import FileProvider
 import FileProviderTesting
+import Foundation
 import ItemCatalog
 import MountHarness
 import Synchronization
@@ -101,6 +102,56 @@ import Trees
             // (Nobody looks meanwhile.)
             try waitUntil(5, "what is new is listed") { provider.listings > listings }
             try waitUntil(5, "and shows") { try store.files.exists("b") }
+        }
+    }
+
+    /// A store with a connection for signals, which a test opens and closes.
+    private final class Connected: ForwardingProvider, FolderVersioning, ConnectedSignaling {
+        let base = InMemoryProvider(signalsOwnChanges: false)
+        private let state = Mutex((isUp: false, questions: 0))
+        private let stream: AsyncStream<ChangeSignal>
+        private let continuation: AsyncStream<ChangeSignal>.Continuation
+
+        init() { (stream, continuation) = AsyncStream.makeStream() }
+
+        var questions: Int { state.withLock { $0.questions } }
+        var isSignaling: Bool {
+            get { state.withLock { $0.isUp } }
+            set { state.withLock { $0.isUp = newValue } }
+        }
+        func signal(_ signal: ChangeSignal) { continuation.yield(signal) }
+        func changeSignals() -> AsyncStream<ChangeSignal> { stream }
+
+        func folderVersion(of folder: ItemIdentifier) async throws(FileProviderError) -> String? {
+            state.withLock { state in
+                state.questions += 1
+                return "always the same"
+            }
+        }
+    }
+
+    @Test("with a connection for signals a tenth of the polls remain, and signals count; without it all remain")
+    func connected() async throws {
+        let provider = Connected()
+        try provider.base.put("a", "one")
+        var times = SyncTimes.quick
+        times.poll = 0.05
+        try await withStore(provider, times: times) { store in
+            _ = try store.files.tree(reading: false)
+            let start = ContinuousClock.now
+            try waitUntil(5, "it is asked often") { provider.questions >= 20 }
+            let took = start.duration(to: .now)
+            provider.isSignaling = true
+            let before = provider.questions
+            Thread.sleep(forTimeInterval: took / .seconds(1))
+            // (One is under way, and one takes place when the connection is seen to be up.)
+            #expect(provider.questions - before <= Int(took / .seconds(0.5)) + 2)
+            try provider.base.put("b", "two")
+            provider.signal(.folder(.rootContainer))
+            try waitUntil(5, "the signal is followed") { try store.files.exists("b") }
+            provider.isSignaling = false
+            let after = provider.questions
+            try waitUntil(5, "it is asked often again") { provider.questions >= after + 20 }
         }
     }
 }

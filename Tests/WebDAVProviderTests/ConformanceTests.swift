@@ -19,6 +19,8 @@ struct ConformanceTests {
     func rules(_ kind: ServerKind) async throws {
         let lacking = Self.lacking[kind] ?? []
         try await withServer(kind, kind == .wsgidav ? ServerOptions() : .usual) { server in
+            // So that it also signals.
+            if kind == .nextcloud { try server.tell("capabilities", #"{"notify_push": true}"#) }
             let provider = try server.provider()
             let other = try server.provider()
             let rules = ConformanceSuite.rules.filter { !lacking.contains($0.number) }

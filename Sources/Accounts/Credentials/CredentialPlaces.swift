@@ -6,6 +6,7 @@ package struct CredentialPlaces: Sendable {
     package let domain: String
     package let settings: AccountSettings
     private let file: FileStore
+    private let appPasswords: AppPasswordNotes
 
     package init(
         _ domain: String, _ settings: AccountSettings,
@@ -14,6 +15,7 @@ package struct CredentialPlaces: Sendable {
         self.domain = domain
         self.settings = settings
         file = try FileStore(environment: environment)
+        appPasswords = try AppPasswordNotes(environment: environment)
     }
 
     /// The secret, and its place. Blocks: for the keyring, for a person who unlocks it, for the command.
@@ -30,8 +32,20 @@ package struct CredentialPlaces: Sendable {
 
     /// Stores the secret in the keyring if one is running and accepts it, else in a file.
     ///
+    /// - Parameter isAppPassword: the server gave it to Hydrant, which revokes it at the sign-out.
     /// - Returns: the place.
-    package func keep(_ secret: Secret) throws(AccountError) -> String {
+    package func keep(_ secret: Secret, isAppPassword: Bool = false) throws(AccountError) -> String {
+        // The note is never there with a password that is the user's own.
+        try appPasswords.forget(domain)
+        let place = try keepSecret(secret)
+        if isAppPassword { try appPasswords.keep(domain) }
+        return place
+    }
+
+    /// The server gave the kept password to Hydrant.
+    package var isAppPassword: Bool { settings.passwordCommand == nil && appPasswords.has(domain) }
+
+    private func keepSecret(_ secret: Secret) throws(AccountError) -> String {
         if SecretServiceStore.isRunning {
             let keyring = SecretServiceStore()
             do throws(AccountError) {
@@ -47,6 +61,7 @@ package struct CredentialPlaces: Sendable {
     package func forget() throws(AccountError) {
         try file.forget(domain)
         if SecretServiceStore.isRunning { try SecretServiceStore().forget(domain) }
+        try appPasswords.forget(domain)
     }
 
     package func credential(_ secret: Secret) -> Credential {

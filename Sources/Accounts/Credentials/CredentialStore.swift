@@ -48,3 +48,24 @@ package struct FileStore: CredentialStore {
         guard unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR else { throw PrivateFile.last(path) }
     }
 }
+
+/// Which domains have a password that the server gave to Hydrant: an empty file for each.
+struct AppPasswordNotes: Sendable {
+    private let folder: String
+
+    init(environment: [String: String]) throws(AccountError) {
+        folder = try ConfigurationFile.folder(.data, environment) + "/app-passwords"
+    }
+
+    func has(_ domain: String) -> Bool { access(folder + "/" + domain, F_OK) == 0 }
+
+    func keep(_ domain: String) throws(AccountError) {
+        try PrivateFile.makeFolder(folder)
+        try PrivateFile.write([], to: folder + "/" + domain)
+    }
+
+    func forget(_ domain: String) throws(AccountError) {
+        let path = folder + "/" + domain
+        guard unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR else { throw PrivateFile.last(path) }
+    }
+}

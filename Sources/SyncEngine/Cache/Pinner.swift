@@ -60,6 +60,7 @@ actor Pinner {
     /// - Parameter poll: called at intervals with every folder that has pinned items, where the store signals nothing.
     func run(poll: @escaping @Sendable (InodeID) async -> Void) async {
         let isPolled = !client.signalsChanges
+        var polled: ContinuousClock.Instant?
         let seconds = mount.times.poll
         let ticker = Task { [waker, clock = mount.clock] in
             while (try? await clock.sleep(for: .seconds(seconds))) != nil { waker.yield() }
@@ -69,7 +70,10 @@ actor Pinner {
             if Task.isCancelled { break }
             let started = mount.clock.now
             findMissing()
-            if isPolled {
+            // With a connection for signals as rarely as the folders that programs look at.
+            let rest = client.hasConnectedSignals ? seconds * Double(ChangeListener.pollsPerConnectedPoll) : 0
+            if isPolled, polled.map({ $0 + .seconds(rest) <= started }) ?? true {
+                polled = started
                 for folder in (try? mount.catalog.read { try $0.foldersOfPinned() }) ?? [] { await poll(folder) }
             }
             // Leaves time for the work itself where much is pinned and much changes.

@@ -4,7 +4,8 @@ import Logging
 import Trees
 
 /// Follows the store's changes: by the provider's signals; by asking what changed since an anchor; or, with neither, by
-/// polling the folders that programs look at.
+/// polling the folders that programs look at. Where the signals come over a connection, it polls while that is not up,
+/// and otherwise only now and then, because a signal may get lost on the way.
 ///
 /// Keeps each question that the store could not answer, or whose item we were just changing, and asks again.
 actor ChangeListener {
@@ -28,6 +29,10 @@ actor ChangeListener {
     /// The version of the topmost folder when it was last as expected, if the store has versions of whole trees.
     private var version: String?
     private var hasVersions = true
+    /// How often in a row it was time to poll while the connection for signals was up.
+    private var pollsConnected = 0
+    /// With that connection, one poll in so many takes place.
+    static let pollsPerConnectedPoll = 10
 
     /// Signals to ask for again, and how often each failed.
     private var kept: [ChangeSignal: Int64] = [:]
@@ -57,7 +62,9 @@ actor ChangeListener {
         // Changes from before the mount.
         take(.everything)
         let client = client
-        if let signals = client.changeSignals() {
+        let connected = client.mayConnectSignals ? listen() : nil
+        defer { connected?.cancel() }
+        if connected == nil, let signals = client.changeSignals() {
             for await signal in signals { take(signal) }
         }
         // No signals, or no more signals.
@@ -67,12 +74,28 @@ actor ChangeListener {
         while (try? await mount.clock.sleep(for: .seconds(pause))) != nil {
             if client.enumeratesChanges || client.signalsChanges {
                 take(.everything)
-            } else {
+            } else if isTimeToPoll() {
                 await poll()
             }
         }
         isOver = true
         timer?.task.cancel()
+    }
+
+    /// Takes the signals that come over a connection.
+    private func listen() -> Task<Void, Never>? {
+        guard let signals = client.changeSignals() else { return nil }
+        return Task { for await signal in signals { take(signal) } }
+    }
+
+    /// Also the first time after the connection is up: it says nothing of what changed before.
+    private func isTimeToPoll() -> Bool {
+        guard client.hasConnectedSignals else {
+            pollsConnected = 0
+            return true
+        }
+        defer { pollsConnected += 1 }
+        return pollsConnected % Self.pollsPerConnectedPoll == 0
     }
 
     // MARK: Polling
@@ -121,7 +144,9 @@ actor ChangeListener {
 
     /// A program looked at a folder: poll the folder.
     func wasListed(_ folder: InodeID) {
-        guard schedule.wasListed(folder, at: mount.clock.now), urgent.count < Self.mostUrgent else { return }
+        guard schedule.wasListed(folder, at: mount.clock.now), !client.hasConnectedSignals,
+            urgent.count < Self.mostUrgent
+        else { return }
         urgent.insert(folder)
         if isAsking { return }
         isAsking = true

@@ -43,8 +43,12 @@ package final class StoreClient: Sendable {
 
     package var providerIdentifier: String { provider.providerIdentifier }
     package var documentGroup: String? { provider.documentGroup }
-    /// The provider signals its changes.
-    package var signalsChanges: Bool { abilities.signals != nil }
+    /// The provider signals its changes, always.
+    package var signalsChanges: Bool { abilities.signals != nil && abilities.connection == nil }
+    /// The provider signals its changes while it has a connection to the store for that.
+    var mayConnectSignals: Bool { abilities.connection != nil }
+    /// That connection is up.
+    var hasConnectedSignals: Bool { abilities.connection?.isSignaling == true }
     /// The provider tells what changed since an anchor.
     package var enumeratesChanges: Bool { abilities.changes != nil }
     package var updatesMetadata: Bool { abilities.metadata != nil }

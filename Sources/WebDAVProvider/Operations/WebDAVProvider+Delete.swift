@@ -43,7 +43,7 @@ extension WebDAVProvider {
             if outcome.isSuccess { return () }
             guard let resource = try await client.resource(location), let item = try await item(identifier, resource)
             else { return nil }
-            guard outcome.status == 412 else { throw refusal(outcome.status, name) }
+            guard outcome.status == 412 else { throw await refusal(outcome.status, name, at: location) }
             guard resource.validator == base else { throw mismatch(item) }
             do { try await Task.sleep(for: Upload.weakPause) } catch {
                 throw FileProviderError(.cancelled, "“\(name)”: the deletion was given up")

@@ -29,11 +29,39 @@ final class CloudFinder: Sendable {
                 .busy, "\(number): Hydrant looks for it later, after a thousand other searches")
         }
         var found: HTTPLocation?
-        let condition = "<D:eq>\(DAVProperty.list([.fileID]))<D:literal>\(number)</D:literal></D:eq>"
-        try await cloud.search(for: [.resourceType, .lastModified], in: cloud.scope, condition, limit: nil, client) {
+        let properties: [DAVProperty] = [.resourceType, .lastModified]
+        try await cloud.search(for: properties, in: cloud.scope, Self.condition(number), limit: nil, client) {
             found = found ?? $0.first.flatMap { cloud.service.resolve($0.href) }
         }
         return found
+    }
+
+    /// As ``find(_:_:_:)``, for many numbers, with few questions; those that no item has are left out.
+    func findAll(
+        _ numbers: [Int64], _ cloud: CloudPlaces, _ client: DAVClient
+    ) async throws(FileProviderError) -> [Int64: HTTPLocation] {
+        var found: [Int64: HTTPLocation] = [:]
+        for start in stride(from: 0, to: numbers.count, by: Self.atOnce) {
+            guard mayAsk else {
+                throw FileProviderError(.busy, "Hydrant looks for changed items later, after a thousand other searches")
+            }
+            let conditions = numbers[start..<min(start + Self.atOnce, numbers.count)].map(Self.condition)
+            let condition = conditions.count == 1 ? conditions[0] : "<D:or>\(conditions.joined())</D:or>"
+            let properties: [DAVProperty] = [.resourceType, .lastModified, .fileID]
+            try await cloud.search(for: properties, in: cloud.scope, condition, limit: nil, client) {
+                for response in $0 {
+                    guard let number = response.properties[.fileID].flatMap({ Int64($0) }) else { continue }
+                    found[number] = cloud.service.resolve(response.href)
+                }
+            }
+        }
+        return found
+    }
+
+    private static let atOnce = 50
+
+    private static func condition(_ number: Int64) -> String {
+        "<D:eq>\(DAVProperty.list([.fileID]))<D:literal>\(number)</D:literal></D:eq>"
     }
 }
 

@@ -13,6 +13,8 @@ struct CloudPlaces: Sendable, Equatable {
     var restored: HTTPLocation
     /// For searches; the parent of the others.
     var service: HTTPLocation
+    /// The user's identifier, as the URLs have it.
+    var user: [UInt8]
     /// The scope of searches: all of the user's documents.
     var scope: String
     /// The user's topmost folder; the mounted one may be in it.
@@ -31,7 +33,7 @@ struct CloudPlaces: Sendable, Equatable {
         func place(_ names: [[UInt8]]) -> HTTPLocation {
             HTTPLocation(origin: root.origin, components: components[..<files] + names, isFolder: true)
         }
-        let user = components[files + 1]
+        user = components[files + 1]
         uploads = place([Array("uploads".utf8), user])
         trash = place([Array("trashbin".utf8), user, Array("trash".utf8)])
         versions = place([Array("versions".utf8), user, Array("versions".utf8)])

@@ -17,11 +17,12 @@ extension Upload {
                 let item = try await provider.item(identifier, current)
             else { return nil }
             guard !current.isFolder else { throw provider.mismatch(item) }
-            guard current.validator == base else {
+            guard current.validator.isOfSameContents(as: base) else {
                 // An earlier attempt succeeded, but its answer was lost.
                 if current.size == contents.size, current.validator.checksum == checksum { return item }
                 throw provider.mismatch(item)
             }
+            let base = current.validator
             // The server makes the tag from the date: the new date must differ from the old one.
             let isAlike = current.modified == modified.seconds
             let date = modified.seconds + (isAlike ? 1 : 0)
@@ -30,13 +31,16 @@ extension Upload {
                 return try await check(identifier, checksum, base)
             }
             // 412: look again. 423: another client is writing.
-            guard outcome.status == 412 else { throw provider.refusal(outcome.status, place.name) }
+            guard outcome.status == 412 else {
+                throw await provider.refusal(outcome.status, place.name, at: location)
+            }
             try await pause()
         }
         throw provider.refusal(412, place.name)
     }
 
     func createAtOnce() async throws(FileProviderError) -> Item {
+        try provider.checkRules(place.name)
         let checksum = try await ContentChecksum.of(contents, place.name)
         // Before sending much: an earlier attempt may have succeeded, and only its answer was lost.
         if contents.size > Self.mostAtOnce, let found = try await client.resource(location) {

@@ -17,7 +17,7 @@ struct DAVClient: Sendable {
 
     /// Properties that the server is known to lack, and the form of a target that it understands.
     private final class Unknown: Sendable {
-        let properties = Mutex<Set<DAVProperty>>(DAVProperty.ofClouds)
+        let properties = Mutex<Set<DAVProperty>>(DAVProperty.ofClouds.union(DAVProperty.ofLocks))
         let form = Mutex(TargetForm.url)
     }
 
@@ -80,6 +80,7 @@ struct DAVClient: Sendable {
                 try await send(request.with(locks))
             }
             guard outcome.isLocked else { return outcome }
+            if let error = await lockError(at: request.location) { throw error }
             do { try await Task.sleep(for: .milliseconds(150)) } catch {
                 throw FileProviderError(.cancelled, "\(request.location): given up")
             }
@@ -150,6 +151,11 @@ struct DAVClient: Sendable {
 
     /// These properties are not requested any more.
     func leaveOut(_ properties: Set<DAVProperty>) { unknown.properties.withLock { $0 = properties } }
+
+    /// These properties are requested from now on.
+    func include(_ properties: Set<DAVProperty>) { unknown.properties.withLock { $0.subtract(properties) } }
+
+    func asks(for property: DAVProperty) -> Bool { unknown.properties.withLock { !$0.contains(property) } }
 
     /// The body of a PROPFIND for these properties, without those that the server lacks.
     func question(_ properties: [DAVProperty]) -> [UInt8] {

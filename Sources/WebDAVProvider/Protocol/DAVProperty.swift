@@ -14,6 +14,11 @@ enum DAVProperty: String, CaseIterable {
     case permissions = "http://owncloud.org/ns|permissions"
     /// The checksums that a client sent with the contents: `SHA1:…`, or several.
     case checksums = "http://owncloud.org/ns|checksums"
+    /// See ``CloudLock``.
+    case lock = "http://nextcloud.org/ns|lock"
+    case lockOwnerType = "http://nextcloud.org/ns|lock-owner-type"
+    case lockOwner = "http://nextcloud.org/ns|lock-owner"
+    case lockOwnerName = "http://nextcloud.org/ns|lock-owner-displayname"
     /// For a folder whose changes the server can report (RFC 6578, 4).
     case syncToken = "DAV:|sync-token"
     /// RFC 4331; in bytes.
@@ -68,6 +73,10 @@ enum DAVProperty: String, CaseIterable {
         case .trashPlace: 16
         case .trashMoment: 17
         case .wholeSize: 18
+        case .lock: 19
+        case .lockOwnerType: 20
+        case .lockOwner: 21
+        case .lockOwnerName: 22
         }
     }
 
@@ -75,6 +84,7 @@ enum DAVProperty: String, CaseIterable {
     static let ofItems: [DAVProperty] = [
         .resourceType, .contentLength, .lastModified, .entityTag, .resourceID, .fileID, .permissions,
         .checksums, .favorite, .ownTags, .systemTags, .sharePermissions, .isMountRoot,
+        .lock, .lockOwnerType, .lockOwner, .lockOwnerName,
     ]
 
     /// Those that only ownCloud and Nextcloud have, and that no other server is asked for.
@@ -85,7 +95,9 @@ enum DAVProperty: String, CaseIterable {
 
     /// Those that Apache's mod_dav_fs does not have: it looks for them in a database of client properties for each
     /// resource, which takes twice as long as all the rest, and answers that they are missing.
-    static let unknownToApache = ofClouds.union([.resourceID, .fileID, .permissions, .checksums, .syncToken])
+    static let unknownToApache = ofClouds.union(ofLocks).union([
+        .resourceID, .fileID, .permissions, .checksums, .syncToken,
+    ])
 
     /// The properties that a listing of a folder requests.
     static let ofFolders = ofItems + [.syncToken]

@@ -22,6 +22,8 @@ struct DAVResource: Sendable {
     var isMountRoot = false
     var isFavorite = false
     var tags: [String] = []
+    /// On Nextcloud: a lock that keeps us from changing it.
+    var lock: CloudLock?
 }
 
 /// Why an entry of a listing cannot be shown, for people.
@@ -60,6 +62,7 @@ extension DAVResource {
         tags = [DAVProperty.ownTags, .systemTags].flatMap { list in
             (properties[list] ?? "").split(separator: "\n").map { String($0).trimmingASCIIWhitespace() }
         }
+        lock = CloudLock(properties, at: self.location)
         identifier =
             properties[.fileID].flatMap { $0.isEmpty ? nil : "f:" + $0 }
             ?? properties[.resourceID].flatMap { $0.isEmpty ? nil : "r:" + $0 }

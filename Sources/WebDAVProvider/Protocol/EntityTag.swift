@@ -68,6 +68,14 @@ enum Validator: Hashable, Sendable {
         if case .summed(_, let checksum) = self { checksum } else { nil }
     }
 
+    /// Whether both are about the same contents for certain, although a tag may be another one: Nextcloud gives a document
+    /// another tag when somebody locks it.
+    func isOfSameContents(as other: Validator) -> Bool {
+        if self == other { return true }
+        guard let checksum, checksum == other.checksum else { return false }
+        return ["SHA1:", "SHA256:"].contains { checksum.uppercased().hasPrefix($0) }
+    }
+
     func with(checksum: String?) -> Validator {
         if case .tag(let tag) = self, let checksum { .summed(tag, checksum) } else { self }
     }

@@ -166,7 +166,7 @@ class Answers:
             self.store.touched([""])
             return self.ocs(200, "OK", [])
         if self.command == "PUT":
-            problem = self.grant(cloud, shares[number], fields)
+            problem = self.permit(cloud, shares[number], fields)
             return problem or self.ocs(200, "OK", self.share(shares[number]))
         path = "files" + fields["path"].rstrip("/")
         if not self.store.exists(path):
@@ -180,14 +180,14 @@ class Answers:
         wanted = dict(fields)
         if fields.get("publicUpload") != "true":
             wanted.pop("permissions", None)
-        problem = self.grant(cloud, share, wanted)
+        problem = self.permit(cloud, share, wanted)
         if problem:
             return problem
         shares[share["id"]] = share
         self.store.touched([""])
         return self.ocs(200, "OK", self.share(share))
 
-    def grant(self, cloud, share, fields):
+    def permit(self, cloud, share, fields):
         if "permissions" in fields:
             wanted = int(fields["permissions"])
             share["permissions"] = (wanted if share["is_folder"] else wanted & ~(CREATE | DELETE)) | SHARE

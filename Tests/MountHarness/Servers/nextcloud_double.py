@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""A small WebDAV server that imitates Nextcloud 34 (without its app files_lock), for tests of a WebDAV client.
+"""A small WebDAV server that imitates Nextcloud 34 for tests of a WebDAV client.
 
 Documents are real files below --root, which a test may read and change like another client. Uploads, the trash and the
 metadata of documents are beside it, in ROOT.state, and survive a restart of the server. Odd behaviour was observed on
 Nextcloud 34.0.1: clients must cope with it."""
 import argparse, base64, contextlib, dataclasses, email.utils, functools, hashlib, http, http.server, io, json, mimetypes
-import operator, os, pickle, posixpath, re, secrets, shutil, ssl, stat, struct, sys, threading, time, unicodedata, zlib
+import operator, os, pickle, posixpath, re, secrets, shutil, ssl, stat, sys, threading, time, unicodedata
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 from nextcloud_cloud import Answers, Cloud
+from nextcloud_live import Live
 
 BLOCK = 8192  # PHP's unit of reading: of a body that breaks off, whole blocks arrive
 SPACES = {"DAV:": "d", "http://owncloud.org/ns": "oc", "http://nextcloud.org/ns": "nc"}
@@ -21,11 +22,8 @@ CLASSES = ("1, 3, extended-mkcol, access-control, calendarserver-principal-prope
            "nextcloud-checksum-update, nc-calendar-search, nc-enable-birthday-calendar")
 XML, HTML = ("Content-Type", "application/xml; charset=utf-8"), ("Content-Type", "text/html; charset=UTF-8")
 CONDITION = re.compile(r"(?:<(.*?)>\s)?\((Not\s)?(?:<([^>]*)>)?\s?(?:\[([^\]]*)\])?\)", re.I)  # of the header If
-ABOUT = {"version": {"major": 34, "string": "34.0.1"}, "capabilities": {"files": {"bigfilechunking": True}}}
 PAGES = {"/status.php": {"installed": True, "maintenance": False, "needsDbUpgrade": False, "version": "34.0.1.2",
-                         "versionstring": "34.0.1", "edition": "", "productname": "Nextcloud", "extendedSupport": False}} | {
-    f"/ocs/v{version}.php/cloud/capabilities": {"ocs": {"meta": {"status": "ok", "statuscode": code}, "data": ABOUT}}
-    for version, code in ((1, 100), (2, 200))}
+                         "versionstring": "34.0.1", "edition": "", "productname": "Nextcloud", "extendedSupport": False}}
 
 class DavError(Exception):
     def __init__(self, status, message="", kind=None, extra="", headers=()):
@@ -256,7 +254,7 @@ class Store:
         paths = (f"{stem}{more}{ending}" for more in ("", " (restored)", *others))
         self.move(key, next(path for path in paths if path not in self.nodes))
 
-class Handler(Answers, http.server.BaseHTTPRequestHandler):
+class Handler(Answers, Live, http.server.BaseHTTPRequestHandler):
     many = staticmethod(multistatus)
     protocol_version, server_version, sys_version = "HTTP/1.1", "Apache/2.4.71 (Debian)", ""
     disable_nagle_algorithm, log_message = True, lambda *arguments: None
@@ -271,7 +269,8 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
             reply = self.answer()
         except (DavError, ElementTree.ParseError) as error:
             reply = (error if isinstance(error, DavError) else DavError(400, str(error))).reply
-        self.send(*reply)
+        if reply:
+            self.send(*reply)
         for _ in self.blocks() if not self.is_read else ():
             pass  # the refused body is on its way all the same
     do_GET = do_HEAD = do_PUT = do_DELETE = do_MKCOL = do_MOVE = do_COPY = do_OPTIONS = do_PROPFIND = do_PROPPATCH = serve
@@ -322,10 +321,15 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
 
     def answer(self):
         url, method = urlsplit(self.path).path, self.command.lower().replace("head", "get")
+        if (reply := self.open_page(url, method)) is not None:
+            return reply
         if url in PAGES:
             return 200, [("Content-Type", "application/json; charset=utf-8")], json.dumps(PAGES[url]).encode()
-        refuse(self.headers.get("Authorization") != self.server.login, 401, "Username or password was incorrect",
+        refuse(not self.is_signed_in(), 401, "Username or password was incorrect",
                SABRE + "NotAuthenticated", headers=[("WWW-Authenticate", 'Basic realm="Nextcloud", charset="UTF-8"')])
+        if (reply := self.own_page(url, method)) is not None:
+            return reply
+        self.take_locks()
         if url.startswith(("/ocs/", "/remote.php/dav/systemtags")) and (beside := self.beside(url, b"".join(self.blocks()), refuse)):
             return beside
         if url == "/index.php/core/preview":
@@ -418,20 +422,8 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
                 responses.append((where + name, ("".join(element(*one) for one in about.items()), "200 OK")))
             return multistatus(responses)
 
-    def preview(self, wanted):
-        """For PNG pictures only, and without a picture library: all of one colour."""
-        with self.store.using():
-            found = [path for path, node in self.store.nodes.items()
-                     if str(node.id) == wanted["fileId"] and is_below(path, "files") and path.endswith(".png")]
-            refuse(not found, 404)
-            with open(self.store.disk(found[0]), "rb") as file:
-                head = file.read(24)
-            refuse(head[:8] != b"\x89PNG\r\n\x1a\n", 404)
-        sides = [max(1, min(int(wanted[name]), int.from_bytes(head[at:at + 4], "big"))) for name, at in (("x", 16), ("y", 20))]
-        rows = (b"\0" + b"\x40\x80\xc0" * sides[0]) * sides[1]
-        chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        picture = chunk(b"IHDR", struct.pack(">2I5B", *sides, 8, 2, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-        return 200, [("Content-Type", "image/png")], head[:8] + picture
+    def check_lock(self, path):
+        refuse(is_below(path, "files") and self.is_locked(path), 423, f'"/{shown(path)}" is locked', OURS + "FileLocked")
 
     def search(self, body):
         """Conditions on properties, joined by and, or, not; a scope; a limit."""
@@ -491,6 +483,7 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
             about |= {OC + "fileid": node.id, OC + "id": self.number(node), OC + "size": size,
                       OC + "permissions": "GD" if location else "RGDNVCK" if node.is_folder else "RGDNVW"}
         about |= self.store.cloud.properties(path, node, is_listed) if is_document else {}
+        about |= self.lock_properties(path) if is_document and not node.is_folder else {}
         about |= {OC + "checksums": f"<oc:checksum>{escape(node.checksum)}</oc:checksum>"} if node.checksum else {}
         if location:
             about |= {NC + "trashbin-filename": escape(last(location)), NC + "trashbin-deletion-time": deleted,
@@ -529,7 +522,7 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
         refuse(not store.is_folder(parent(path)), 409, "Parent node is not a collection")
         refuse(not is_document and parent(path) != "uploads", 403)
         store.check_room(parent(path), 4096 * is_document, ". Cannot create directory")
-        refuse_path(fault(last(path)))
+        refuse_path(fault(last(path)) or self.rule(last(path)) * is_document)
         os.mkdir(store.disk(path))
         store.scan()
         return self.stored(path, True)
@@ -540,6 +533,7 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
         self.store.check_unlocked(path)
         if self.store.cloud.unshare(path):
             return 204, []
+        self.check_lock(path)
         for one in list(self.store.trash) if path == "trashbin/trash" else [path] * (self.store.node(path) is not PHANTOM):
             (self.store.put_into_trash if to_trash else self.store.remove)(one)
         return 204, []
@@ -569,7 +563,9 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
         refuse(is_below(path, target), 403, f"{self.uri(path)} cannot be moved to it's parent")
         size = store.size(parent(path) if is_upload else path)
         store.check_room(parent(target) if is_new else target, 0 if is_move and node.is_folder and not is_upload else size)
-        refuse_path(fault(last(target)))
+        refuse_path(fault(last(target)) or self.rule(last(target)))
+        self.check_lock(target)
+        self.check_lock(path)
         if is_upload:
             return self.assemble(parent(path), target, size)
         store.check_unlocked(target, 500 if is_move and is_new else 423)
@@ -607,7 +603,8 @@ class Handler(Answers, http.server.BaseHTTPRequestHandler):
             refuse(not is_document and not re.fullmatch("uploads/[^/]*/(?!.file).*", path), 403)
             store.cloud.check(refuse, "put", path) if is_document else None
             store.check_room(path if is_document else "files/", max(self.expected(0), self.expected(0, "OC-Total-Length")))
-            refuse_path(fault(last(path)))
+            refuse_path(fault(last(path)) or self.rule(last(path)) * (is_document and path not in store.nodes))
+            self.check_lock(path)
             refuse(store.free() <= 0 and is_document, 413, "Insufficient space", OURS + "EntityTooLarge")
             store.check_unlocked(path)
             store.written.add(path)
@@ -640,7 +637,9 @@ if __name__ == "__main__":
     http.server.ThreadingHTTPServer.request_queue_size = 128
     server = http.server.ThreadingHTTPServer(("127.0.0.1", int(options.port)), Handler)
     with open(options.password_file) as file:
-        login = base64.b64encode(f"{options.user}:{file.read().strip()}".encode()).decode()
+        server.password = file.read().strip()
+    login = base64.b64encode(f"{options.user}:{server.password}".encode()).decode()
+    server.flows, server.locks, server.is_secure = {}, {}, bool(options.cert)
     server.user, server.login = options.user, "Basic " + login
     server.store = Store(options.root, options.quota and int(options.quota), int(options.chunk_minimum or 0))
     server.store.cloud = Cloud(server.store, options.mounts)

@@ -46,13 +46,27 @@ extension ConformanceSuite {
             let item = try await it.makeDocument()
             let signals = provider.changeSignals()
             let folder = it.folder
+            let hasEnded = Memo(false)
             let listener = Task {
                 for await signal in signals {
                     if [.everything, .folder(folder), .item(item.identifier)].contains(signal) { return true }
                 }
+                hasEnded { $0 = true }
                 return false
             }
             defer { listener.cancel() }
+            if let connection = it.abilities.connection {
+                let patience = it.patience
+                let late: @Sendable () -> any Error = {
+                    RuleSkip("the connection for signals was not up within \(patience)")
+                }
+                try await withTimeLimit(patience, error: late) {
+                    while !connection.isSignaling {
+                        if hasEnded({ $0 }) { throw RuleSkip("the store offers no connection for signals") }
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                }
+            }
             _ = try await it.change(item, to: ConformanceContext.testBytes(10), client: other)
             let late: @Sendable () -> any Error = { RuleFailure("no signal came within \(it.patience)") }
             let heard = try await withTimeLimit(it.patience, error: late) { await listener.value }
