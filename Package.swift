@@ -351,8 +351,9 @@ let package = Package(
             dependencies: [
                 "ContentStore", "ControlAPI", "Daemon", "DirectoryProvider", "DocumentServices", "FUSE", "FileProvider",
                 "FileProviderTesting",
-                "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "SyncEngine", "Surroundings", "Volume",
-                "hydrant",
+                "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "ProcessProvider", "RcloneProvider",
+                "S3Provider",
+                "SyncEngine", "Surroundings", "Volume", "WebDAVProvider", "hydrant",
                 .crypto,
                 .logging,
             ]),
