@@ -290,3 +290,52 @@ final class AbleProvider: ForwardingProvider, ServerSideCopying, QuotaReporting,
         }
     }
 }
+
+@Suite("Favourites of the store") struct FavoriteTests {
+    private static let set =
+        "set() { python3 -c 'import os, sys; os.setxattr(sys.argv[1], \"user.hydrant.favorite\", "
+        + "sys.argv[2].encode())' \"$1\" \"$2\"; }\n"
+    private static let get =
+        "get() { python3 -c 'import os, sys; print(os.getxattr(sys.argv[1], "
+        + "\"user.hydrant.favorite\").decode())' \"$1\"; }\n"
+
+    @Test("a mark is sent together with other metadata and with contents, and loses to nothing") func sent()
+        async throws
+    {
+        let provider = InMemoryProvider(features: [.favorites])
+        try provider.put("a", "one")
+        try provider.put("b", "two")
+        try await withServed(provider) { served in
+            try served.run(
+                Self.set + "ls; set a 1; chmod 600 a; echo more >>b; set b 1; mkdir d; set d 1; echo new >c; set c 1")
+            try served.sync()
+            for name in ["a", "b", "c", "d"] { #expect(provider.item(at: name)?.isFavorite == true, "\(name)") }
+            #expect(provider.item(at: "a")?.posixPermissions == 0o600)
+            #expect(provider.read("b").map { String(decoding: $0, as: UTF8.self) } == "twomore\n")
+            #expect(provider.calls(of: .setFavorite).count == 4)
+            // A wish that is taken back before it is sent, and one for what is already so, ask for nothing.
+            #expect(try served.run(Self.set + Self.get + "set a 0; set a 1; set b 1; get a; get b") == "1\n1")
+            try served.sync()
+            #expect(provider.item(at: "a")?.isFavorite == true && provider.item(at: "b")?.isFavorite == true)
+            #expect(try served.run(Self.set + Self.get + "set b 0; get b") == "0")
+            try served.sync()
+            #expect(provider.item(at: "b")?.isFavorite == false)
+            #expect(try served.run("ls") == "a\nb\nc\nd")
+        }
+    }
+
+    @Test("a mark that the store refuses stays pending, and can be discarded") func refused() async throws {
+        let provider = FaultInjectingProvider(InMemoryProvider(features: [.favorites]))
+        try provider.base.put("a", "one")
+        provider.plan.fail(.setFavorite, times: 1_000, with: .permissionDenied)
+        try await withServed(provider) { served in
+            try served.run(Self.set + "ls; set a 1")
+            try waitUntil(10, "it was refused") { try served.hydrant("status").stdout.contains("ask for permission") }
+            #expect(try served.run(Self.get + "get a") == "1")
+            let discarded = try served.hydrant("discard", "--yes", served.sandbox.mountPoint + "/a")
+            #expect(discarded.succeeded, "\(discarded)")
+            #expect(try served.run(Self.get + "get a") == "0")
+            #expect(provider.base.item(at: "a")?.isFavorite == false)
+        }
+    }
+}

@@ -133,7 +133,7 @@ struct StoreCommandTests {
             try $0.file("letters/june.txt", "dear all\n")
             try $0.file("letters/july.txt", "dear nobody\n")
         }) { it in
-            #expect(try it.hydrant("trash", "--json").stdout == "[\n\n]\n")
+            #expect(try it.hydrant("trash", it.mount.mountPoint, "--json").stdout == "[\n\n]\n")
             try it.mount.run("cat letters/june.txt; rm letters/june.txt")
             #expect(try it.hydrant("sync", it.mount.mountPoint, "--timeout", "60").succeeded)
             let path = it.path("letters/june.txt")
@@ -141,7 +141,7 @@ struct StoreCommandTests {
             let item = try #require(listed.first)
             #expect(listed.count == 1 && item["path"] as? String == path && item["name"] as? String == "june.txt")
             #expect(item["size"] as? Int == 9 && item["kind"] as? String == "document" && item["deleted"] is NSNumber)
-            let lines = try it.hydrant("trash")
+            let lines = try it.hydrant("trash", it.mount.mountPoint)
             #expect(lines.stdout.contains("\(path)  june.txt.d"), "\(lines)")
             let restored = try it.hydrant("trash", "--restore", path)
             #expect(restored.succeeded && restored.stdout == "\(path)\n", "\(restored)")
@@ -151,7 +151,8 @@ struct StoreCommandTests {
             #expect(try it.hydrant("sync", it.mount.mountPoint, "--timeout", "60").succeeded)
             try it.mount.run("echo newer > letters/june.txt")
             #expect(try it.hydrant("sync", it.mount.mountPoint, "--timeout", "60").succeeded)
-            let id = try #require(it.objects(it.hydrant("trash", "--json")).first?["id"] as? String)
+            let id = try #require(
+                it.objects(it.hydrant("trash", it.mount.mountPoint, "--json")).first?["id"] as? String)
             let other = try it.hydrant("trash", it.mount.mountPoint, "--restore", id, "--json")
             let answer = try JSONSerialization.jsonObject(with: Data(other.stdout.utf8)) as? [String: Any]
             #expect(answer?["path"] as? String == it.path("letters/june (restored).txt"), "\(other)")
@@ -250,7 +251,7 @@ struct StoreCommandTests {
             try mount.mount()
             let link = try mount.hydrant(["share", mount.mountPoint + "/a"])
             #expect(!link.succeeded && link.stderr.contains("the store cannot give out links"), "\(link)")
-            let trash = try mount.hydrant(["trash"])
+            let trash = try mount.hydrant(["trash", mount.mountPoint])
             #expect(!trash.succeeded && trash.stderr.contains("the store cannot show a trash"), "\(trash)")
             let marked = try mount.shell(
                 "python3 -c 'import os; os.setxattr(\"a\", \"user.hydrant.favorite\", b\"1\")'")

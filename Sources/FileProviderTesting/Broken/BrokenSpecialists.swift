@@ -198,7 +198,7 @@ extension BrokenProvider {
         },
         BrokenProvider(1406, "The path of a restored item leads nowhere.") {
             $0.restore = { base, trashed async throws(FileProviderError) in
-                try await base.restoreTrashedItem(trashed).map { $0.dropLast() + ["restored"] }
+                try await base.restoreTrashedItem(trashed).map { $0.dropLast() + ["elsewhere"] }
             }
         },
         BrokenProvider(1407, "A restored item replaces the item that has its name.") {

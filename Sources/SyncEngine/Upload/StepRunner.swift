@@ -318,7 +318,7 @@ struct StepRunner: Sendable {
     }
 
     private func updateMetadata(_ item: ItemRecord) async throws -> Outcome {
-        guard let identifier = item.identifier, let base = item.baseVersion, let inodeID = item.inode else {
+        guard let identifier = item.identifier, var base = item.baseVersion, let inodeID = item.inode else {
             return .done
         }
         do {
@@ -327,6 +327,7 @@ struct StepRunner: Sendable {
                 try await setFavorite(wish, identifier, item)
                 // Where the store keeps no dates and modes, they stay on this machine.
                 if !client.updatesMetadata { return .done }
+                base = try mount.catalog.read { try $0.item(item.id)?.baseVersion } ?? base
             }
             let facts = try metadata(of: inode, item)
             let updated = try await client.updateMetadata(

@@ -38,32 +38,33 @@ extension ConformanceSuite {
                 try await trash(it, item)
             }
         },
+        // (With names of their own: in the trash of Nextcloud a name stands for one item a second.)
         ConformanceRule(1405, "A trashed item is listed in the trash, with the place where it was.") { it in
             let folder = try await it.makeFolder("folder")
-            let item = try await it.makeDocument("document", ConformanceContext.testBytes(33), in: folder.identifier)
+            let item = try await it.makeDocument("listed", ConformanceContext.testBytes(33), in: folder.identifier)
             let entry = try await trashed(it, item)
             try it.require(
-                entry.path.suffix(2) == ["folder", "document"], "the place of “folder/document” is \(entry.path)")
+                entry.path.suffix(2) == ["folder", "listed"], "the place of “folder/listed” is \(entry.path)")
             try it.require(entry.problem == nil, "\(entry.problem ?? "")")
             try it.require(entry.kind == .document && entry.size == 33, "33 bytes are a \(entry.kind) of \(entry.size)")
         },
         ConformanceRule(1406, "A restored item is at its place again, with its contents.") { it in
             let bytes = ConformanceContext.testBytes(80)
             let folder = try await it.makeFolder("folder")
-            let item = try await it.makeDocument("document", bytes, in: folder.identifier)
+            let item = try await it.makeDocument("restored", bytes, in: folder.identifier)
             let entry = try await trashed(it, item)
             let path = try await restore(it, entry)
             try it.require(
                 path.map { $0 == entry.path } ?? true, "restored from \(entry.path), it is said to be at \(path ?? [])")
-            let back = try await it.items(in: folder.identifier).first { $0.filename == "document" }
+            let back = try await it.items(in: folder.identifier).first { $0.filename == "restored" }
             guard let back else { throw RuleFailure("the folder does not have the restored document") }
             try await it.requireContents(back, are: bytes)
         },
         ConformanceRule(1407, "A restored item replaces nothing when its name is taken.") { it in
             let bytes = (ConformanceContext.testBytes(80), ConformanceContext.testBytes(90))
-            let item = try await it.makeDocument("document", bytes.0)
+            let item = try await it.makeDocument("taken", bytes.0)
             let entry = try await trashed(it, item)
-            let other = try await it.makeDocument("document", bytes.1)
+            let other = try await it.makeDocument("taken", bytes.1)
             _ = try await restore(it, entry)
             try await it.requireUnchanged(other, bytes.1, after: "the restoration")
             let all = try await it.items()
@@ -73,7 +74,7 @@ extension ConformanceSuite {
             try await it.requireContents(back, are: bytes.0)
         },
         ConformanceRule(1408, "Restoring an item that is not in the trash is refused.") { it in
-            let entry = try await trashed(it, try await it.makeDocument())
+            let entry = try await trashed(it, try await it.makeDocument("twice"))
             _ = try await restore(it, entry)
             try await it.requireError(.noSuchItem, from: "restoring a restored item once more") {
                 _ = try await restore(it, entry)
