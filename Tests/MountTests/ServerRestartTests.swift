@@ -41,7 +41,8 @@ struct ServerRestartTests {
         try await withOwnS3(.seaweedfs) { bucket in
             try await withSandbox(Self.options(.domain)) { mount in
                 try bucket.use(for: mount)
-                let killer = Killer {
+                // (A document of up to 16 MiB is sent whole, which must fit into one of the server's lives.)
+                let killer = Killer(every: 10) {
                     bucket.server.kill()
                 } start: {
                     try bucket.server.start()
@@ -95,14 +96,19 @@ struct ServerRestartTests {
         return result
     }
 
-    /// Kills a server every four seconds and starts it again a little later.
+    /// Kills a server every few seconds and starts it again a little later.
     private final class Killer: Sendable {
         private let kill: @Sendable () -> Void
         private let start: @Sendable () throws -> Void
+        /// In seconds.
+        private let period: Double
         private let state = Mutex((count: 0, isOver: false))
         private let done = DispatchSemaphore(value: 0)
-        init(kill: @escaping @Sendable () -> Void, start: @escaping @Sendable () throws -> Void) {
-            (self.kill, self.start) = (kill, start)
+        init(
+            every period: Double = 4, kill: @escaping @Sendable () -> Void,
+            start: @escaping @Sendable () throws -> Void
+        ) {
+            (self.period, self.kill, self.start) = (period, kill, start)
         }
 
         var count: Int { state.withLock { $0.count } }
@@ -110,7 +116,7 @@ struct ServerRestartTests {
         func begin() {
             Thread { [self] in
                 while true {
-                    usleep(4_000_000)
+                    usleep(UInt32(period * 1_000_000))
                     if state.withLock({ $0.isOver }) { break }
                     kill()
                     state.withLock { $0.count += 1 }

@@ -21,7 +21,8 @@ struct S3FaultTests {
 
     static let rows: [FaultRow] = [
         FaultRow("reset", read: .done, lasting: .fails(.serverUnreachable), listing: .done, write: .done),
-        FaultRow("cut in the middle", read: .done, listing: .fails(.serverUnreachable), write: .done),
+        FaultRow(
+            "cut in the middle", read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable), write: .done),
         FaultRow(
             "hang", read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable),
             write: .fails(.serverUnreachable)),
@@ -33,15 +34,24 @@ struct S3FaultTests {
         FaultRow(
             "403", read: .fails(.permissionDenied), listing: .fails(.permissionDenied), write: .fails(.permissionDenied)
         ),
-        FaultRow("404", read: .fails(.noSuchItem), listing: .fails(.noSuchItem), write: .fails(.noSuchItem)),
+        FaultRow(
+            "404", read: .fails(.cannotSynchronize), listing: .fails(.noSuchItem), write: .fails(.cannotSynchronize)),
         FaultRow("405", read: .fails(.unsupported), listing: .fails(.unsupported), write: .fails(.unsupported)),
-        FaultRow("409", read: .done, listing: .fails(.cannotSynchronize), write: .fails(.versionMismatch)),
-        FaultRow("412 once", read: .done, listing: .fails(.cannotSynchronize), write: .fails(.versionMismatch)),
+        FaultRow(
+            "409", read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
+        FaultRow(
+            "412 once", read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
         FaultRow(
             "413", read: .fails(.insufficientQuota), listing: .fails(.insufficientQuota),
             write: .fails(.insufficientQuota)),
-        FaultRow("416", read: .done, listing: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
-        FaultRow("423", read: .done, listing: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
+        FaultRow(
+            "416", read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
+        FaultRow(
+            "423", read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
         FaultRow(
             "429 with Retry-After", read: .fails(.serverUnreachable), listing: .fails(.serverUnreachable),
             write: .fails(.serverUnreachable)),
@@ -50,33 +60,39 @@ struct S3FaultTests {
             write: .fails(.serverUnreachable)),
         FaultRow("500", read: .done, lasting: .fails(.cannotSynchronize), listing: .done, write: .done),
         FaultRow("502", read: .done, lasting: .fails(.serverUnreachable), listing: .done, write: .done),
-        FaultRow("507", read: .done, listing: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
         FaultRow(
-            "a redirection to another host", read: .done, listing: .fails(.cannotSynchronize),
+            "507", read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
             write: .fails(.cannotSynchronize)),
         FaultRow(
-            "a login page", read: .fails(.serverUnreachable), listing: .fails(.cannotSynchronize),
-            write: .fails(.versionMismatch)),
+            "a redirection to another host", read: .done, lasting: .fails(.cannotSynchronize),
+            listing: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
         FaultRow(
-            "a gzip'd body that is none", read: .done, listing: .fails(.cannotSynchronize),
-            write: .fails(.versionMismatch)),
+            "a login page", read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
+        FaultRow(
+            "a gzip'd body that is none", read: .done, lasting: .fails(.cannotSynchronize),
+            listing: .fails(.cannotSynchronize), write: .fails(.cannotSynchronize)),
         FaultRow(
             name: "an XML bomb",
             fault: FaultRow.answer(
                 "200 OK", ["Content-Type: application/xml"],
                 "<!DOCTYPE x [<!ENTITY a \"a\">]><ListBucketResult>&a;</ListBucketResult>"),
-            read: .done, listing: .fails(.cannotSynchronize), write: .fails(.versionMismatch)),
+            read: .done, lasting: .fails(.cannotSynchronize), listing: .fails(.cannotSynchronize),
+            write: .fails(.cannotSynchronize)),
         FaultRow(
-            name: "something outside of the folder is listed", fault: .rewrite("<Key>doc", "<Key>../x"), read: .done,
+            name: "something outside of the folder is listed", fault: .rewrite("<Key>doc", "<Key>../"), read: .done,
             listing: .done, write: .done),
         FaultRow(
-            name: "SlowDown", fault: error("503 Slow Down", "SlowDown"), read: .done, listing: .done, write: .done),
+            name: "SlowDown", fault: error("503 Slow Down", "SlowDown"), read: .done,
+            lasting: .fails(.serverUnreachable), listing: .done, write: .done),
         FaultRow(
-            name: "RequestTimeout", fault: error("400 Bad Request", "RequestTimeout"), read: .done, listing: .done,
+            name: "RequestTimeout", fault: error("400 Bad Request", "RequestTimeout"), read: .done,
+            lasting: .fails(.serverUnreachable), listing: .done,
             write: .done),
         FaultRow(
             name: "ConditionalRequestConflict", fault: error("409 Conflict", "ConditionalRequestConflict"),
-            read: .done, listing: .done, write: .done),
+            read: .done, lasting: .fails(.serverUnreachable), listing: .done, write: .done),
         FaultRow(
             name: "ExpiredToken", fault: error("400 Bad Request", "ExpiredToken"), read: .fails(.notAuthenticated),
             listing: .fails(.notAuthenticated), write: .fails(.notAuthenticated)),

@@ -45,13 +45,24 @@ extension S3Provider {
         case .success(let end?) where end < range.upperBound:
             throw FileProviderError(.cannotSynchronize, "\(place): the transfer broke off at byte \(end)")
         case .success(.some): return
-        case .success(nil): throw try await mismatchOrGone(path)
+        case .success(nil): throw try await notThisVersion(path, tag)
         case .refused(let refusal):
             switch refusal.status {
-            case 412, 416, 404: throw try await mismatchOrGone(path)
+            case 412, 416, 404: throw try await notThisVersion(path, tag)
             default: throw client.failure(refusal, key(path))
             }
         }
+    }
+
+    /// The error for an answer that has nothing of this version: the document has changed or is gone; or the answer
+    /// came from something else, as a proxy, and the next one will be right.
+    private func notThisVersion(_ path: String, _ tag: String) async throws(FileProviderError) -> FileProviderError {
+        guard let head = try await client.head(key(path)) else { return gone(path) }
+        guard head.object.entityTag != tag else {
+            return FileProviderError(
+                .cannotSynchronize, "\(client.describe(key(path))): the answer is not this document's; try again")
+        }
+        return mismatch(try await item(asking: path, head))
     }
 
     /// In bytes: a longer document is shown as it arrives, unchecked.

@@ -62,8 +62,8 @@ struct S3Upload {
         }
     }
 
-    /// Whether the object has these contents and this date already: an earlier attempt has sent them, and its answer was
-    /// lost. (Reads the contents only if all else is the same.)
+    /// Whether the object has these contents and this date already: an earlier attempt has sent them, and its answer
+    /// was lost. (Reads the contents only if all else is the same.)
     func isThere(_ head: S3Head) async throws(FileProviderError) -> Bool {
         guard head.object.size == contents.size, head.metadata.modified == metadata.modified else { return false }
         if contents.size > provider.settings.longestPut {
@@ -83,7 +83,7 @@ struct S3Upload {
         case .success(let made):
             // What is there now: its date is not in the answer; and somebody else may have been quicker.
             let now = try await client.head(key)
-            guard let now, now.object.entityTag == (made ?? tag) else { return .other(now) }
+            guard let now, now.object.entityTag == (made ?? tag) else { return try other(now) }
             return .done(now)
         case .refused(let refusal):
             guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, key) }
@@ -94,8 +94,22 @@ struct S3Upload {
                 throw FileProviderError(
                     .invalidName, "\(client.describe(key)): the server takes no such name; rename it")
             }
-            return .other(head)
+            return try other(head)
         }
+    }
+
+    /// What is there instead of these contents.
+    ///
+    /// - Throws: when that is what was there before: then the answer came from something else, as a proxy, and the
+    ///   change is sent again later.
+    private func other(_ head: S3Head?) throws(FileProviderError) -> Outcome {
+        if case .tag(let tag) = condition, head?.object.entityTag == tag {
+            throw FileProviderError(
+                .cannotSynchronize,
+                "\(client.describe(key)): the server has not taken the change, nor another one; it is sent again"
+            )
+        }
+        return .other(head)
     }
 
     func isSent(_ head: S3Head, _ tag: String, _ sha256: [UInt8]?) -> Bool {
