@@ -69,7 +69,8 @@ struct SequenceTests {
     /// At a mount of a bucket of SeaweedFS; HYDRANT_MODEL_S3 says how many.
     @Test("random sequences at a mount over S3", .timeLimit(.minutes(60)))
     func bucket() async throws {
-        let count = ProcessInfo.processInfo.environment["HYDRANT_MODEL_S3"].flatMap { Int($0) } ?? 3
+        let count =
+            ProcessInfo.processInfo.environment["HYDRANT_MODEL_S3"].flatMap { Int($0) } ?? (LongTests.areOn ? 3 : 1)
         let seed = ProcessInfo.processInfo.environment["HYDRANT_TEST_SEED"].flatMap { Int($0) } ?? 1
         try await withS3(.usual) { bucket in
             let password = bucket.server.directory + "/secret-key"

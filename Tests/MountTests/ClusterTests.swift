@@ -14,7 +14,9 @@ struct ClusterTests {
         $0.limit = 300 + 3 * Double(megabytes)
     }
 
-    @Test("nothing is lost, and programs get no error", .timeLimit(.minutes(30)))
+    @Test(
+        "nothing is lost, and programs get no error",
+        .enabled(if: LongTests.areOn, "scripts/test stores"), .timeLimit(.minutes(30)))
     func deaths() async throws {
         try await withOwnS3(.cluster) { bucket in
             try await withSandbox(Self.options) { mount in

@@ -36,7 +36,9 @@ struct ServerRestartTests {
     }
 
     /// (SeaweedFS: the objects of Ceph's node are in memory, and moto's as well.)
-    @Test("S3: all bytes are right at the end, and no program gets an error", .timeLimit(.minutes(60)))
+    @Test(
+        "S3: all bytes are right at the end, and no program gets an error",
+        .enabled(if: LongTests.areOn, "scripts/test stores"), .timeLimit(.minutes(60)))
     func bucket() async throws {
         try await withOwnS3(.seaweedfs) { bucket in
             try await withSandbox(Self.options(.domain)) { mount in

@@ -162,7 +162,9 @@ struct S3FaultTests {
         }
     }
 
-    @Test("reading, with a permanent fault", arguments: rows) func readingForLong(_ row: FaultRow) async throws {
+    @Test(
+        "reading, with a permanent fault", .enabled(if: LongTests.areOn, "scripts/test stores"), arguments: rows)
+    func readingForLong(_ row: FaultRow) async throws {
         try await Self.withProxy(row) { test in
             test.proxy.inject(row.fault, into: "GET", path: "/doc", times: .max)
             let sink = CheckingSink(Array(FaultTrial.old[..<2_000]))
@@ -172,7 +174,8 @@ struct S3FaultTests {
         }
     }
 
-    @Test("listing the folder", arguments: rows) func looking(_ row: FaultRow) async throws {
+    @Test("listing the folder", .enabled(if: LongTests.areOn, "scripts/test stores"), arguments: rows)
+    func looking(_ row: FaultRow) async throws {
         try await Self.withProxy(row) { test in
             test.proxy.inject(row.fault, into: "GET", path: "list-type=2", times: row.times)
             var isExact = true
