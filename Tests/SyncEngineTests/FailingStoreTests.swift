@@ -145,7 +145,7 @@ import Testing
         let others: Set<Hook> = [
             .stopProvidingItem, .currentSyncAnchor, .enumerateChanges, .copyItem, .trashItem, .thumbnail,
             .keepThumbnail, .quota, .search, .trashedItems, .restoreTrashedItem, .shareLink, .sharedLinks,
-            .endSharedLink, .setFavorite,
+            .endSharedLink, .setFavorite, .versions, .startProvidingVersion,
         ]
         #expect(hooks == Set(Hook.allCases).subtracting(others))
         for trouble in Trouble.allCases {
