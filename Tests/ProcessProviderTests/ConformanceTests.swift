@@ -12,7 +12,7 @@ struct ConformanceTests {
     func memory() async throws {
         let files = ["a.txt=one", "b.txt=two", "c.txt=three", "d.txt=four", "e.txt=five"]
         try await Peer.with(["memory"] + files) { provider in
-            #expect(provider.abilities.count == 10, "\(provider.abilities)")
+            #expect(provider.abilities.count == 13, "\(provider.abilities)")
             let report = await ConformanceSuite(provider: provider, otherClient: provider).run()
             #expect(report.isPassed, "\(report)")
             // As for the same store in this process.

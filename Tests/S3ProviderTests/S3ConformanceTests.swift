@@ -13,11 +13,20 @@ import Testing
         }
     }
 
-    @Test(arguments: S3ServerKind.allCases) func aBucketWithVersionsKeepsTheRules(_ kind: S3ServerKind) async throws {
+    /// What servers lack in a bucket with versions (S3.md): folders whose documents have versions stay, or show again;
+    /// names have less room.
+    private static let lacks: [S3ServerKind: Set<Int>] = [
+        .seaweedfs: [306, 604, 703], .cluster: [306, 604, 703], .moto: [307, 504, 604], .ceph: [804],
+    ]
+
+    @Test(arguments: S3ServerKind.tested) func aBucketWithVersionsKeepsTheRules(_ kind: S3ServerKind) async throws {
         try await withS3(kind) { server in
             try server.keepVersions()
-            let report = try await ConformanceSuite.check(
-                try server.provider(), otherClient: try server.provider())
+            let report = await ConformanceSuite(
+                provider: try server.provider(), otherClient: try server.provider()
+            ).run()
+            let broken = Set(report.failures.map(\.rule.number))
+            #expect(broken.isSubset(of: Self.lacks[kind] ?? []), "\(report)")
             #expect(!report.skipped.contains { $0.rule.number / 100 == 21 }, "\(report)")
         }
     }
