@@ -6,9 +6,7 @@ import Logging
 extension S3Provider: ChangeSignaling, AbilityReporting {
     /// Without an address for notifications, Hydrant asks by itself.
     package var abilities: Set<Ability> {
-        var all: Set<Ability> = [.metadataUpdating, .serverSideCopying, .signingIn]
-        if settings.notifications != nil { all.insert(.changeSignaling) }
-        return all
+        Set(Ability.allCases).subtracting(settings.notifications == nil ? [.changeSignaling] : [])
     }
 
     package func changeSignals() -> AsyncStream<ChangeSignal> {
