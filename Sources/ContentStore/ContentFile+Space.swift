@@ -133,6 +133,7 @@ extension ContentFile.Presence {
     mutating func fill(_ range: Range<Int64>) -> Bool {
         let range = range.clamped(to: 0..<baseSize)
         if range.isEmpty { return false }
+        if ranges != nil { written.insert(contentsOf: range) }
         add(range)
         return recorded.map { !$0.isSuperset(of: RangeSet(range)) } ?? false
     }

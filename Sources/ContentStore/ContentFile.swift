@@ -20,6 +20,8 @@ package final class ContentFile: Sendable {
         var ranges: RangeSet<Int64>?
         /// The recorded part of those (``noteRecorded(_:)``); nil: all.
         var recorded: RangeSet<Int64>?
+        /// Those that programs have written since the file was opened, as long as not all bytes are here.
+        var written = RangeSet<Int64>()
     }
     let presence: AdaptiveMutex<Presence>
 
@@ -107,6 +109,22 @@ package final class ContentFile: Sendable {
             return nil
         }
         if let failure { throw failure }
+    }
+
+    /// Makes bytes missing again that the provider has sent since this file was opened, but not those that a program has
+    /// written since. The catalog must forget them too.
+    ///
+    /// - Returns: what is missing now; nil: nothing was forgotten, because all bytes are here (a program may change them
+    ///   without this object) or none of these.
+    package func forget(_ range: Range<Int64>) -> RangeSet<Int64>? {
+        presence.withLock { state in
+            guard let ranges = state.ranges else { return nil }
+            let gone = RangeSet(range).intersection(ranges).subtracting(state.written)
+            guard !gone.isEmpty else { return nil }
+            state.ranges = ranges.subtracting(gone)
+            state.recorded?.subtract(gone)
+            return gone
+        }
     }
 
     // MARK: Bytes from programs
@@ -244,7 +262,7 @@ extension ContentFile.Presence {
     }
 
     private mutating func settle() {
-        if ranges!.isSuperset(of: RangeSet(0..<baseSize)) { ranges = nil }
+        if ranges!.isSuperset(of: RangeSet(0..<baseSize)) { (ranges, written) = (nil, RangeSet()) }
     }
 }
 

@@ -1,7 +1,8 @@
 /// Takes the bytes of a download from the provider, as they arrive.
 ///
 /// Ranges may come in any order and in pieces of any size; a program that waits for a byte goes on as soon as the piece
-/// with that byte is written. Bytes outside the requested range are refused with an error.
+/// with that byte is written, and with the last piece of the range when the hook has returned. Bytes outside the
+/// requested range are refused with an error.
 public protocol ContentSink: Sendable {
     /// Writes `bytes` into the item's contents from `offset` (in bytes) on. Returns when they are in the local file
     /// (not yet synced to disk) and more may be sent: waiting for the return is the back pressure.

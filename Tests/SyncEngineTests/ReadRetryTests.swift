@@ -1,6 +1,8 @@
 import ContentStore
 import FileProvider
 import FileProviderTesting
+import MountHarness
+import Synchronization
 import Testing
 import Trees
 
@@ -98,5 +100,95 @@ import Trees
         read.cancel()
         await #expect(throws: SyncError.self) { try await read.value }
         #expect(try await eventually { test.engine.transfers.now().isEmpty })
+    }
+
+    private static let contents = (0..<50_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) }
+
+    private func read(_ content: ContentFile) throws -> [UInt8] {
+        var found = [UInt8](repeating: 0, count: Self.contents.count)
+        _ = try found.withUnsafeMutableBytes { try content.read(into: $0, at: 0) }
+        return found
+    }
+
+    private func spoiled(_ errors: [FileProviderError]) async throws -> TestEngine {
+        let test = try TestEngine(through: { Spoiling(base: $0.base, errors: errors) })
+        try test.remote.put("a", Self.contents)
+        try await test.engine.enumerate(.root)
+        return test
+    }
+
+    @Test("bytes that the provider finds wrong at its end are read again, all of them") func damaged() async throws {
+        let wrong = FileProviderError(.cannotSynchronize, "the checksum is wrong")
+        let test = try await spoiled([wrong, wrong])
+        let (content, target) = try test.download("a")
+        try await test.engine.downloader.provide(0..<Int64(Self.contents.count), of: content, for: target)
+        let isRight = try read(content) == Self.contents
+        #expect(isRight)
+        #expect(test.remote.calls(of: .startProvidingItem).map(\.range) == Array(repeating: 0..<50_000, count: 3))
+    }
+
+    @Test("bytes that stay wrong are no contents: nothing of them is kept") func damagedForGood() async throws {
+        let wrong = FileProviderError(.cannotSynchronize, "the checksum is wrong")
+        let test = try await spoiled(Array(repeating: wrong, count: 4))
+        let (content, target) = try test.download("a")
+        await #expect(throws: SyncError.self) {
+            try await test.engine.downloader.provide(0..<Int64(Self.contents.count), of: content, for: target)
+        }
+        #expect(content.bytesPresent == 0)
+        test.engine.makeDownloadsDurable()
+        #expect(try test.inode("a").extents == RangeSet())
+        try await test.engine.downloader.provide(0..<Int64(Self.contents.count), of: content, for: target)
+        let isRight = try read(content) == Self.contents
+        #expect(isRight)
+    }
+
+    @Test("what a program has written meanwhile stays") func written() async throws {
+        let test = try await spoiled([FileProviderError(.cannotSynchronize, "the checksum is wrong")])
+        let (content, target) = try test.download("a")
+        _ = try [UInt8](repeating: 1, count: 100).withUnsafeBytes { try content.write($0, at: 4_000) }
+        try await test.engine.downloader.provide(0..<Int64(Self.contents.count), of: content, for: target)
+        let expected = Self.contents[..<4_000] + [UInt8](repeating: 1, count: 100) + Self.contents[4_100...]
+        let isRight = try read(content) == Array(expected)
+        #expect(isRight)
+    }
+
+    @Test("a connection that breaks after the last byte brings only the last piece again") func brokenAtTheEnd()
+        async throws
+    {
+        let test = try await prepared()
+        test.plan.inject(.lostReply, into: .startProvidingItem)
+        let (content, target) = try test.download("a")
+        _ = try? await test.engine.downloader.provide(0..<200_000, of: content, for: target)
+        #expect(content.bytesPresent >= 200_000 - 4_096)
+        try await test.engine.downloader.provide(0..<200_000, of: content, for: target)
+        #expect(test.remote.calls(of: .startProvidingItem).map(\.range) == [0..<200_000, 196_608..<200_000])
+    }
+}
+
+/// Finds out at its end, some times, that what it has sent is damaged.
+private final class Spoiling: ForwardingProvider {
+    let base: InMemoryProvider
+    private let errors: Mutex<[FileProviderError]>
+
+    init(base: InMemoryProvider, errors: [FileProviderError]) {
+        self.base = base
+        self.errors = Mutex(errors)
+    }
+
+    func startProvidingItem(
+        _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: any ContentSink
+    ) async throws(FileProviderError) {
+        guard let error = errors.withLock({ $0.popLast() }) else {
+            return try await base.startProvidingItem(identifier, version: version, range: range, into: sink)
+        }
+        try await base.startProvidingItem(identifier, version: version, range: range, into: Spoiled(base: sink))
+        throw error
+    }
+
+    private struct Spoiled: ContentSink {
+        let base: any ContentSink
+        func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+            try await base.write(bytes.map { $0 ^ 0x55 }, at: offset)
+        }
     }
 }

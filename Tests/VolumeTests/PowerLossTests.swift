@@ -312,9 +312,10 @@ import Volume
         let gate = Gate()
         test.provider.plan.inject(.lateEnd(gate), into: .startProvidingItem)
         // (A reader that stays: the end of the last one would cancel the download.)
-        _ = try await test.open("a")
+        let reader = try await test.open("a")
+        let reading = Task { [test] in try await test.read(reader.handle) }
+        await gate.waitForArrivals()
         let opened = try await test.open("a", O_RDWR)
-        #expect(try await test.read(opened.handle) == Array("original".utf8))
         try test.write(opened.handle, "CHANGED!")
         try test.volume.synchronize(opened.handle)
         try test.close(opened.handle)
@@ -328,6 +329,7 @@ import Volume
         #expect(gate.waitingCount == 1)
         gate.open()
         #expect(try await eventually { test.engine.transfers.now().isEmpty })
+        _ = await reading.result
         test.engine.recordAllDownloads()
         let next = try await test.killed(boot: "two")
         #expect(try await next.sync().isEmpty)

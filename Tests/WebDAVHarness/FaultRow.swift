@@ -156,16 +156,20 @@ package struct FaultTrial: Sendable {
         self.item = item
     }
 
-    /// As a program's read does it; a server that is away has two seconds to come back.
-    package func read(_ range: Range<Int64>, into sink: some ContentSink) async -> (FaultOutcome, String) {
+    /// As a program's read does it. A server that is away has two seconds to come back, or, where the read must succeed
+    /// in the end, as long as a busy machine takes.
+    package func read(
+        _ range: Range<Int64>, into sink: some ContentSink, expecting outcome: FaultOutcome
+    ) async -> (FaultOutcome, String) {
         var retries = ReadRetryPolicy()
-        retries.patience = 2
+        retries.patience = outcome == .done ? 120 : 2
         let client = StoreClient(
             provider, events: EventLog(), workers: Workers(threads: 2),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, retries: retries)
         return await FaultOutcome.of { () async throws(FileProviderError) in
             try await client.provide(
-                item.identifier, version: item.version.content, range: range, into: sink, at: "doc"
+                item.identifier, version: item.version.content, range: range, into: sink, at: "doc",
+                forget: {}
             ) { _ in nil }
         }
     }

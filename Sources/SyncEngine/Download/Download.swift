@@ -181,7 +181,8 @@ final class Download: Sendable {
         do {
             try await client.provide(
                 target.identifier, version: target.version, range: range,
-                into: StreamSink(download: self, id: id, range: range), at: target.name, for: process
+                into: StreamSink(download: self, id: id, range: range), at: target.name, for: process,
+                forget: { self.records.forget(range, of: self.content, name: self.target.name) }
             ) { error in
                 // Before the failure becomes visible, so that a later read does not get this stream's failure.
                 let isLost = error.map { StoreConnection.isAway($0.code) } ?? false

@@ -44,6 +44,24 @@ final class DownloadRecords: Sendable {
     /// Records all bytes that have come so far. Not under a node's lock.
     func recordNow() { turn.withLock { recordWaiting() } }
 
+    /// Makes bytes missing again that the provider has sent and then said not to be right.
+    func forget(_ range: Range<Int64>, of content: ContentFile, name: String) {
+        turn.withLock {
+            guard let gone = content.forget(range) else { return }
+            let (id, generation) = (InodeID(rawValue: content.id.inode), content.id.number)
+            do {
+                try mount.catalog.write { writer in
+                    // (Programs that have read them have them in the kernel's cache.)
+                    guard try writer.forgetExtents(id, generation: generation, gone) else { return }
+                    writer.changes.append(.contents(id))
+                }
+            } catch {
+                mount.logger.error(
+                    "cannot record that a download was wrong", metadata: ["item": "\(name)", "error": "\(error)"])
+            }
+        }
+    }
+
     private func recordWaiting() {
         let waiting = state.withLock { $0.waiting }
         if waiting.isEmpty { return }

@@ -10,7 +10,7 @@ import Locking
 /// | breaks off, fails, is busy | after 0.3 s each | 4 times, some 1 s |
 /// | fails in any other way | never | |
 ///
-/// A retry begins behind the bytes that have come. Each byte resets the count and the time, so that a line that breaks
+/// A retry begins behind the bytes that have come, and anew when the read failed after the last one. Each byte resets the count and the time, so that a line that breaks
 /// all the time still brings the document. The program waits meanwhile, within its own limit (`SyncTimes`).
 package struct ReadRetryPolicy: Sendable {
     /// In seconds: the time a server takes to restart.
@@ -47,19 +47,51 @@ package struct ReadRetryPolicy: Sendable {
     }
 }
 
-/// Passes bytes on and records how far they have come without a gap.
+/// Passes the bytes of a range on and records how far they have come without a gap. Keeps the last piece until
+/// ``finish()``.
 final class ProgressSink: ContentSink {
-    private let base: any ContentSink
-    private let end: AdaptiveMutex<Int64>
-    var reached: Int64 { end.withLock { $0 } }
+    private struct State {
+        var reached: Int64
+        var last: (bytes: [UInt8], offset: Int64)?
 
-    init(_ base: any ContentSink, from offset: Int64) {
-        self.base = base
-        end = AdaptiveMutex(offset)
+        mutating func note(_ count: Int, at offset: Int64) {
+            if offset <= reached { reached = max(reached, offset + Int64(count)) }
+        }
     }
+    private let base: any ContentSink
+    private let range: Range<Int64>
+    private let state: AdaptiveMutex<State>
+
+    init(_ base: any ContentSink, _ range: Range<Int64>) {
+        self.base = base
+        self.range = range
+        state = AdaptiveMutex(State(reached: range.lowerBound))
+    }
+
+    /// The end of the bytes that were passed on.
+    var reached: Int64 { state.withLock { $0.reached } }
+
+    /// Whether all bytes have come.
+    var isWhole: Bool { state.withLock { state in state.last.map { $0.offset <= state.reached } ?? false } }
 
     func write(_ bytes: [UInt8], at offset: Int64) async throws(FileProviderError) {
+        if offset >= range.lowerBound, !bytes.isEmpty, Int64(bytes.count) == range.upperBound - offset {
+            return state.withLock { $0.last = (bytes, offset) }
+        }
         try await base.write(bytes, at: offset)
-        end.withLock { if offset <= $0 { $0 = max($0, offset + Int64(bytes.count)) } }
+        state.withLock { $0.note(bytes.count, at: offset) }
     }
+
+    /// Passes the last piece on.
+    func finish() async throws(FileProviderError) {
+        guard let last = state.withLock({ $0.last.take() }) else { return }
+        try await base.write(last.bytes, at: last.offset)
+        state.withLock { $0.note(last.bytes.count, at: last.offset) }
+    }
+
+    /// The last piece does not count.
+    func dropLast() { state.withLock { $0.last = nil } }
+
+    /// Nothing counts.
+    func restart() { state.withLock { $0 = State(reached: range.lowerBound) } }
 }

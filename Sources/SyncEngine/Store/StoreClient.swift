@@ -193,6 +193,9 @@ package final class StoreClient: Sendable {
     /// Nil: the provider signals nothing.
     func changeSignals() -> AsyncStream<ChangeSignal>? { abilities.signals?.changeSignals() }
 
+    /// Nil: the provider does not say when its connection for signals comes up.
+    func signalOpenings() -> AsyncStream<Void>? { abilities.connection?.signalOpenings() }
+
     /// The version of the whole tree; nil: the store has none.
     func version() async throws(FileProviderError) -> String? {
         try await abilities.versions?.folderVersion(of: .rootContainer)
@@ -235,34 +238,54 @@ package final class StoreClient: Sendable {
 
     /// Reads contents, with retries by ``ReadRetryPolicy``; one event for all attempts.
     ///
+    /// The last piece is passed on when the hook has ended well: a provider may find out at its end that what it has
+    /// sent is not what was asked for. Then everything is forgotten and read again; after a broken connection, only the
+    /// last piece.
+    ///
     /// - Parameters:
     ///   - process: the process whose read caused it.
+    ///   - forget: makes all bytes of the range that came missing again; nil: the sink cannot do that, and the read fails.
     ///   - ended: called at the end, before any waiter learns of it, with the error if it failed; returns the number of
     ///     bytes that came.
     package func provide(
         _ identifier: ItemIdentifier, version: ContentVersion, range: Range<Int64>, into sink: some ContentSink,
-        at path: String, for process: CausingProcess? = nil, _ ended: (FileProviderError?) -> Int64?
+        at path: String, for process: CausingProcess? = nil, forget: (() -> Void)?,
+        _ ended: (FileProviderError?) -> Int64?
     ) async throws(FileProviderError) {
         let started = ContinuousClock.now
         func over(_ error: FileProviderError?) {
             report(
                 .startProvidingItem, identifier, at: path, bytes: ended(error), since: started, process: process, error)
         }
-        let progress = ProgressSink(sink, from: range.lowerBound)
+        let progress = ProgressSink(sink, range)
         var failures = ReadRetryPolicy.Failures()
+        /// Of reads that failed when all bytes had come: those that came again are no progress.
+        var failuresOfAll = ReadRetryPolicy.Failures()
         while true {
             let rest = progress.reached..<range.upperBound
             logger.debug("startProvidingItem", metadata: ["item": "\(path)", "range": "\(rest)"])
             var failure: FileProviderError
             do {
                 try await provider.startProvidingItem(identifier, version: version, range: rest, into: progress)
+                try await progress.finish()
                 return over(nil)
             } catch {
                 failure = error
             }
-            if progress.reached > rest.lowerBound { failures = ReadRetryPolicy.Failures() }
-            if let pause = retries.pause(after: failure, &failures, isAway: connection.failure != nil, at: clock.now) {
-                if progress.reached >= range.upperBound { return over(nil) }
+            let isOfAll = progress.isWhole && (failure.code == .cannotSynchronize || failure.code == .busy)
+            progress.dropLast()
+            if isOfAll {
+                forget?()
+                progress.restart()
+            } else if progress.reached > rest.lowerBound {
+                failures = ReadRetryPolicy.Failures()
+            }
+            let isAway = connection.failure != nil
+            let pause =
+                isOfAll
+                ? retries.pause(after: failure, &failuresOfAll, isAway: isAway, at: clock.now)
+                : retries.pause(after: failure, &failures, isAway: isAway, at: clock.now)
+            if let pause, !isOfAll || forget != nil {
                 logger.debug("a read is tried again", metadata: ["item": "\(path)", "error": "\(failure)"])
                 if (try? await clock.sleep(for: .seconds(pause))) != nil { continue }
                 failure = FileProviderError(

@@ -23,7 +23,8 @@ struct RemoteComparison {
             defer { transfers.end(transfer) }
             let limited = LimitedSink(base: sink, transfer: transfer, limit: transfers.downloadLimit)
             try await client.provide(
-                item.identifier, version: item.version.content, range: 0..<item.size, into: limited, at: path
+                item.identifier, version: item.version.content, range: 0..<item.size, into: limited, at: path,
+                forget: nil
             ) { $0 == nil ? item.size : nil }
         }
         let digest = sink.digest(size: item.size)

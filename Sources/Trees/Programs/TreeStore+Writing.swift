@@ -180,6 +180,17 @@ extension TreeStore {
         }
         return true
     }
+
+    /// The provider's bytes in these ranges are not here any more.
+    ///
+    /// - Returns: false when the bytes no longer belong to a document, or all of them are here.
+    package func forgetExtents(_ id: InodeID, generation: Int64, _ gone: RangeSet<Int64>) throws -> Bool {
+        guard var inode = try inodeIfPresent(id), inode.generation == generation, let known = inode.extents
+        else { return false }
+        inode.extents = known.subtracting(gone)
+        if inode.extents != known { try update(inode) }
+        return true
+    }
 }
 
 extension InodeRecord {
