@@ -54,6 +54,22 @@ struct StoreLocationTests {
         for secret in ["s3cret", "p%40ss", "abcdef"] { #expect(!StoreLocation.shown(text).contains(secret)) }
     }
 
+    @Test(
+        "the options of a connection string that are secrets are not shown",
+        arguments: [
+            ("rclone::sftp,host=h,user=u,pass=geheim:Letters", "rclone::sftp,host=h,user=u:Letters"),
+            (#"rclone:s3,secret_access_key="ge,h""eim:1",region=x:b"#, "rclone:s3,region=x:b"),
+            ("rclone::s3,access_key_id=a,session_token=geheim:b/c@d", "rclone::s3,access_key_id=a:b/c@d"),
+            ("rclone::sftp,pass=geheim,user=a@b:x", "rclone::sftp,user=a@b:x"),
+            ("rclone:drive,shared_with_me=true:A,pass=b", "rclone:drive,shared_with_me=true:A,pass=b"),
+            ("rclone:drive:a,key=b", "rclone:drive:a,key=b"), ("rclone::sftp,key_file=/k:", "rclone::sftp,key_file=/k:"),
+        ])
+    func options(text: String, known: String) throws {
+        let location = try location(text, .name)
+        #expect(location.canonical == known && StoreLocation.shown(text) == known)
+        if text.contains("geheim") { #expect(!location.secrets.scrubbed("error: geheim").contains("geheim")) }
+    }
+
     @Test("a location that is a name is taken as it is, without a password")
     func names() throws {
         #expect(try location("s3:bucket", .name, in: "/tmp").canonical == "s3:bucket")

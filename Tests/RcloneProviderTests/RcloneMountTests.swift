@@ -117,6 +117,9 @@ import Testing
             #expect(!missing.succeeded && missing.stderr.contains("/nowhere/rclone"), "\(missing)")
             let unknown = try attempt("rclone:store:x")
             #expect(!unknown.succeeded && unknown.stderr.contains("rclone config"), "\(unknown)")
+            let secret = try attempt("rclone::sftp,host=127.0.0.1,user=u,pass=geheim:x")
+            #expect(!secret.succeeded && secret.stderr.contains("rclone config"), "\(secret)")
+            #expect(!secret.stderr.contains("geheim"), "\(secret)")
             let unnamed = try attempt("rclone:/home")
             #expect(!unnamed.succeeded && unnamed.stderr.contains("rclone:REMOTE:PATH"), "\(unnamed)")
         }

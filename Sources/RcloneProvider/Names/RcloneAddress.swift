@@ -9,6 +9,13 @@ package struct RcloneAddress: Sendable, Hashable {
 
     /// - Throws: for a text that names no remote, with what to write instead.
     package init(_ text: String) throws(FileProviderError) {
+        if let option = Self.secretOption(text) {
+            // (Not the text: it is shown, and logged.)
+            throw FileProviderError(
+                .invalidName,
+                "rclone: every user of this machine could see the option “\(option)” of the remote; put it into rclone's "
+                    + "configuration (rclone config), and mount the remote by its name there")
+        }
         guard let colon = Self.colon(text), colon > text.startIndex else {
             throw FileProviderError(
                 .invalidName, "“\(text)”: names no remote of rclone; write rclone:REMOTE:PATH (rclone listremotes)")
@@ -44,6 +51,52 @@ package struct RcloneAddress: Sendable, Hashable {
         }
         return nil
     }
+
+    /// The name of an option that has a secret in it; nil: none.
+    private static func secretOption(_ text: String) -> String? {
+        let end = colon(text) ?? text.endIndex
+        var (quote, name, value) = (Character?.none, "", String?.none)
+        var found: String?
+        func note() {
+            if found == nil, let value, isSecret(name.lowercased(), value.lowercased()) { found = name }
+        }
+        for character in text[..<end] {
+            if let open = quote {
+                if character == open { quote = nil }
+                value?.append(character)
+            } else if character == "," {
+                note()
+                (name, value) = ("", nil)
+            } else if let given = value {
+                if given.isEmpty, "'\"".contains(character) { quote = character }
+                value = given + String(character)
+            } else if character == "=" {
+                value = ""
+            } else {
+                name.append(character)
+            }
+        }
+        note()
+        return found
+    }
+
+    private static func isSecret(_ name: String, _ value: String) -> Bool {
+        if ["", "true", "false"].contains(value) { return false }
+        // A password in a URL.
+        if let host = value.firstRange(of: "//"), let at = value[host.upperBound...].firstIndex(of: "@"),
+            !value[host.upperBound..<at].contains("/")
+        {
+            return true
+        }
+        if ["_file", "_id", "_type", "_version"].contains(where: name.hasSuffix) { return false }
+        if name.hasSuffix("_url") { return name.contains("sas") }
+        return secretNames.contains(where: name.contains)
+    }
+
+    /// Parts of the names of rclone's options that keep secrets.
+    private static let secretNames = [
+        "pass", "secret", "token", "key", "credential", "cookie", "connection_string", "auth_code", "headers", "otp",
+    ]
 
     /// With another option of the remote's kind.
     func adding(_ option: String) -> String {
