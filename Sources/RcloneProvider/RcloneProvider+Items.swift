@@ -120,6 +120,7 @@ extension RcloneProvider {
         var items: [Item] = []
         var leftOut: [LeftOutItem] = []
         var names: Set<Filename> = []
+        var documents: Set<Filename> = []
         var asides: [(name: String, original: String, entry: RcloneEntry)] = []
         for entry in entries {
             if ReservedName.contains(entry.Name) {
@@ -134,9 +135,12 @@ extension RcloneProvider {
                 continue
             }
             names.insert(name)
+            if !entry.IsDir { documents.insert(name) }
             items.append(item(path + entry.Name + (entry.IsDir ? "/" : ""), entry, traits))
         }
-        for (aside, original, entry) in asides where !names.contains(Filename(original)) {
+        for (aside, original, entry) in asides {
+            if documents.contains(Filename(original)) { await clear(path, aside, original) }
+            if names.contains(Filename(original)) { continue }
             // Until it has its name again, it is shown as it was: it is not gone.
             _ = await restore(path, aside, original)
             names.insert(Filename(original))
@@ -186,8 +190,5 @@ extension RcloneProvider: QuotaReporting {}
 
 extension RcloneRefusal {
     /// Whether a document is where a folder was asked for, or the other way round.
-    var isOfOtherKind: Bool {
-        let text = error.lowercased()
-        return text.contains("not a directory") || text.contains("is a directory not a file")
-    }
+    var isOfOtherKind: Bool { ends(["not a directory", "is a directory not a file"]) }
 }

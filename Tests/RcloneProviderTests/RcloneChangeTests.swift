@@ -156,6 +156,112 @@ import Testing
         }
     }
 
+    private static let aside = ".hydrant-old-0a1b2c3d-a.txt"
+
+    /// As a kill between the second rename of a swap and its last step leaves it.
+    private static func leave(_ remote: RcloneRemote) throws {
+        try "before".write(toFile: remote.root + "/" + aside, atomically: true, encoding: .utf8)
+    }
+
+    @Test func whatASwapHasLeftDoesNotComeBack() async throws {
+        try await withRemote(.local) { remote in
+            let provider = try remote.provider()
+            let item = try await Self.create(provider, "a.txt", "one")
+            try Self.leave(remote)
+            let moved = try await provider.moveItem(
+                item.identifier, to: .rootContainer, as: "b.txt", baseVersion: item.version)
+            #expect(try Self.names(remote) == ["b.txt"])
+            try FileManager.default.moveItem(atPath: remote.root + "/b.txt", toPath: remote.root + "/a.txt")
+            try Self.leave(remote)
+            try await provider.deleteItem(item.identifier, baseVersion: moved.version)
+            #expect(try Self.names(remote).isEmpty)
+
+            // Nor where somebody else deletes the document: a listing removes what has been beside it for long.
+            _ = try await Self.create(provider, "a.txt", "one")
+            try Self.leave(remote)
+            _ = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
+            #expect(try Self.names(remote) == [Self.aside, "a.txt"])
+            provider.orphans.patience = .zero
+            let page = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
+            #expect(page.items.map(\.filename.string) == ["a.txt"])
+            #expect(try Self.names(remote) == ["a.txt"])
+            await provider.invalidate()
+        }
+    }
+
+    @Test func aDocumentThatIsOnlyAsideIsMovedAndDeleted() async throws {
+        try await withRemote(.local) { remote in
+            let provider = try remote.provider()
+            let item = try await Self.create(provider, "a.txt", "one")
+            let (path, aside) = (remote.root + "/a.txt", remote.root + "/" + Self.aside)
+            try FileManager.default.moveItem(atPath: path, toPath: aside)
+            _ = try await provider.moveItem(
+                item.identifier, to: .rootContainer, as: "b.txt", baseVersion: item.version)
+            #expect(try Self.names(remote) == ["b.txt"])
+            try FileManager.default.moveItem(atPath: remote.root + "/b.txt", toPath: aside)
+            try await provider.deleteItem(item.identifier, baseVersion: item.version)
+            #expect(try Self.names(remote).isEmpty)
+            await provider.invalidate()
+        }
+    }
+
+    @Test func aFolderWithAnOldMarkIsEmpty() async throws {
+        try await withRemote(.local) { remote in
+            let provider = try remote.provider()
+            try FileManager.default.createDirectory(atPath: remote.root + "/to", withIntermediateDirectories: true)
+            try await provider.put("to/" + ReservedName.move(from: "from/"))
+            let folder = try await provider.providePlaceholder(for: ItemIdentifier("to/"))
+            try await provider.deleteItem(folder.identifier, baseVersion: folder.version)
+            #expect(try Self.names(remote).isEmpty)
+            await provider.invalidate()
+        }
+    }
+
+    /// A swap does not wait for the transfers that go on: its document has no name meanwhile.
+    @Test func aRenameTakesNoTurnAmongTransfers() async throws {
+        try await withRemote(.local) { remote in
+            try Data(count: 8 << 20).write(to: URL(filePath: remote.root + "/big"))
+            let provider = try remote.provider(["RCLONE_BWLIMIT": "200k"])
+            let item = try await Self.create(provider, "a.txt", "one")
+            let big = try await provider.providePlaceholder(for: ItemIdentifier("big"))
+            let (started, continuation) = AsyncStream.makeStream(of: Void.self)
+            let reads = (0..<8).map { _ in
+                Task {
+                    try await provider.startProvidingItem(
+                        big.identifier, version: big.version.content, range: 0..<big.size,
+                        into: FirstBytes { continuation.yield() })
+                }
+            }
+            var starts = started.makeAsyncIterator()
+            for _ in reads { await starts.next() }
+            // (The reads take minutes.)
+            let moved = try await provider.moveItem(
+                item.identifier, to: .rootContainer, as: "b.txt", baseVersion: item.version)
+            #expect(moved.filename == "b.txt")
+            for read in reads { read.cancel() }
+            for read in reads { _ = await read.result }
+            await provider.invalidate()
+        }
+    }
+
+    @Test func aDocumentThatCannotBeOpenedIsNotTakenForAnother() async throws {
+        try await withRemote(.local) { remote in
+            // (The superuser opens everything, but not without this right.)
+            let program = remote.directory + "/rclone"
+            let words = geteuid() == 0 ? "setpriv --bounding-set=-dac_override,-dac_read_search -- " : ""
+            try "#!/bin/sh\nexec \(words)'\(RcloneRemote.program)' \"$@\"\n".write(
+                toFile: program, atomically: true, encoding: .utf8)
+            chmod(program, 0o755)
+            let provider = try remote.provider(["RCLONE": program])
+            let item = try await Self.create(provider, "a.txt", "one")
+            chmod(remote.root + "/a.txt", 0)
+            let error = await #expect(throws: FileProviderError.self) { try await Self.text(provider, item) }
+            #expect(error?.code == .cannotSynchronize, "\(String(describing: error))")
+            #expect(error?.message.contains("cannot open it") ?? false, "\(String(describing: error))")
+            await provider.invalidate()
+        }
+    }
+
     @Test func aDeletionSparesAnotherVersion() async throws {
         try await withRemote(.local) { remote in
             let provider = try remote.provider()

@@ -1,5 +1,6 @@
 import FileProvider
 import FileProviderTesting
+import Foundation
 import Testing
 
 @testable import RcloneProvider
@@ -34,6 +35,23 @@ import Testing
     }
 
     @Test(arguments: [
+        ":sftp,host=h,user=u,pass=geheim:Letters", ":s3,access_key_id=a,secret_access_key=geheim:b",
+        "drive,token='{\"access_token\":\"geheim\"}':", ":webdav,url=\"https://ada:geheim@h/\":", "sftp,pass=geheim",
+        ":b2,key=geheim:x", ":http,headers=\"Cookie,a=geheim\":",
+    ])
+    func aSecretInALocationIsRefused(_ text: String) {
+        let error = #expect(throws: FileProviderError.self) { try RcloneAddress(text) }
+        #expect(error?.message.contains("rclone config") ?? false, "\(String(describing: error))")
+        #expect(!(error?.message.contains("geheim") ?? true))
+    }
+
+    @Test(arguments: [
+        ":sftp,host=h,key_file=/home/ada/id,key_use_agent=true:x", ":s3,access_key_id=a,env_auth=true:b",
+        "drive,shared_with_me=true:", #":webdav,url="https://h/a@b":"#, "drive:a,pass=b",
+    ])
+    func otherOptionsAreNotRefused(_ text: String) throws { #expect(try RcloneAddress(text).fs == text) }
+
+    @Test(arguments: [
         ("error in ListJSON: directory not found", FileProviderError.Code.noSuchItem),
         ("mkdir /x: permission denied", .permissionDenied), ("write /x: no space left on device", .insufficientQuota),
         ("AccessDenied: Access Denied status code: 403", .permissionDenied),
@@ -46,6 +64,58 @@ import Testing
     ])
     func aRefusalHasAMeaning(_ text: String, _ code: FileProviderError.Code) {
         #expect(RcloneRefusal(error: text).failure("drive:x").code == code)
+    }
+
+    @Test(arguments: [
+        (
+            "open /home/ada/quota.ods: permission denied", "store:/home/ada/quota.ods",
+            FileProviderError.Code.permissionDenied
+        ),
+        ("open /home/ada/Quota/x.ods: permission denied", "store:/home/ada/Quota/x.ods", .permissionDenied),
+        ("remove Letters/timeout.txt: permission denied", "drive:Letters/timeout.txt", .permissionDenied),
+        ("Form 401 b.pdf: permission denied", "drive:Form 401 b.pdf", .permissionDenied),
+        (#"Put "https://h/no%20such%20host/quota.txt": EOF"#, "dav:quota.txt", .cannotSynchronize),
+        ("open /root/object not found.txt: permission denied", "store:/root/object not found.txt", .permissionDenied),
+        ("write quota.ods: no space left on device", "drive:quota.ods", .insufficientQuota),
+        ("quota: disk quota exceeded", "drive:quota", .insufficientQuota),
+        (#"oauth2: "invalid_grant" "expired""#, "drive:x", .notAuthenticated),
+    ])
+    func aNameIsNoReason(_ text: String, _ place: String, _ code: FileProviderError.Code) {
+        #expect(RcloneRefusal(error: text).failure(place).code == code)
+    }
+
+    @Test(arguments: [
+        ("error in ListJSON: directory not found", true), ("object not found", true),
+        ("open /x/object not found: permission denied", false), ("read directory not found/a: i/o timeout", false),
+    ])
+    func absenceStandsAtTheEnd(_ text: String, _ isAbsent: Bool) {
+        #expect(RcloneRefusal(error: text).isAbsent == isAbsent)
+    }
+
+    /// (A failed comparison deletes rclone's copy and leaves the source.)
+    @Test func movesAreCompared() throws {
+        let json = try JSONEncoder().encode(RcloneParameters.Flags.moving)
+        #expect(String(decoding: json, as: UTF8.self) == #"{"IgnoreExisting":true}"#)
+    }
+
+    @Test func anAsideIsAbandonedByItself() {
+        let orphans = Orphans()
+        orphans.patience = .zero
+        #expect(!orphans.isAbandoned(".hydrant-old-1-a", of: "a", hasName: false))
+        // Another swap of the same document is a new one.
+        #expect(!orphans.isAbandoned(".hydrant-old-2-a", of: "a", hasName: false))
+        #expect(!orphans.isAbandoned(".hydrant-old-1-a", of: "a", hasName: true))
+        orphans.begin("a")
+        #expect(!orphans.isAbandoned(".hydrant-old-2-a", of: "a", hasName: false))
+        orphans.end("a")
+        #expect(!orphans.isAbandoned(".hydrant-old-2-a", of: "a", hasName: false))
+        #expect(orphans.isAbandoned(".hydrant-old-2-a", of: "a", hasName: false))
+    }
+
+    @Test func anOldRcloneTakesNoPassword() {
+        #expect(RcloneProgram.unlockingProblem([1, 71, 2], "v1.71.2", [:])?.contains("1.72") ?? false)
+        #expect(RcloneProgram.unlockingProblem([1, 72, 0], nil, [:]) == nil)
+        #expect(RcloneProgram.unlockingProblem([1, 65, 0], nil, ["RCLONE_PASSWORD_COMMAND": "pass"]) == nil)
     }
 
     @Test func reservedNamesTellWhatTheyAccompany() {

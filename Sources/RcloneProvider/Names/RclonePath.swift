@@ -102,4 +102,14 @@ enum ReservedName {
 
     /// In a folder that is being filled by a move from `source`.
     static func move(from source: String) -> String { move + StableHash(source.utf8).text }
+
+    static func isMove(_ name: String) -> Bool { name.utf8.starts(with: move.utf8) }
+
+    /// A name for a version of somebody else's that has lost its own.
+    ///
+    /// - Parameter token: 8 characters.
+    static func saved(_ name: String, _ token: String) -> String {
+        guard let dot = name.lastIndex(of: "."), dot > name.startIndex else { return "\(name) (\(token))" }
+        return "\(name[..<dot]) (\(token))\(name[dot...])"
+    }
 }

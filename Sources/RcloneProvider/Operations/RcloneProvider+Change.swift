@@ -60,7 +60,10 @@ extension RcloneProvider {
     ) async throws(FileProviderError) {
         let path = RclonePath.path(identifier)
         if RclonePath.isFolder(identifier) { return try await deleteFolder(path) }
+        let leftovers = try await leftovers(of: path)
         _ = try await expect(path, baseVersion.content)
+        // (Before the document: what is left when this is cut off would come back as the document.)
+        for aside in leftovers { _ = try await delete(aside) }
         guard try await delete(path) else { throw gone(path) }
         try await keepFolder(RclonePath.folder(of: path))
     }
@@ -192,8 +195,11 @@ extension RcloneProvider {
 
     private func deleteFolder(_ path: String) async throws(FileProviderError) {
         guard let entries = try await list(path, isQuick: true) else { throw gone(path) }
-        // Of ours only what nobody needs: a version that was moved aside comes back as a document.
-        let ours = entries.filter { $0.Name == ReservedName.folder || ReservedName.isDraft($0.Name) }
+        // Of ours only what nobody needs: a version that was moved aside comes back as a document. (A move that was given
+        // up has left its mark.)
+        let ours = entries.filter {
+            $0.Name == ReservedName.folder || ReservedName.isDraft($0.Name) || ReservedName.isMove($0.Name)
+        }
         guard ours.count == entries.count else {
             throw FileProviderError(
                 .directoryNotEmpty, "\(client.describe(path)): is not empty", item: try await folderAsIs(path))
@@ -206,7 +212,7 @@ extension RcloneProvider {
     func remove(folder path: String) async throws(FileProviderError) {
         let parameters = try await self.parameters(path)
         guard case .failure(let refusal) = try await client.attempt("operations/rmdir", parameters) else { return }
-        if refusal.error.lowercased().contains("not empty") {
+        if refusal.ends(["not empty"]) {
             throw FileProviderError(
                 .directoryNotEmpty, "\(client.describe(path)): is not empty", item: folderItem(path))
         }

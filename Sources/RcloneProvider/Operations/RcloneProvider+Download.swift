@@ -13,31 +13,43 @@ extension RcloneProvider {
         let place = client.describe(path)
         let item = try await expect(path, version)
         let date = item.contentModificationDate.seconds
-        let end = try await client.read(path, range) { reply -> Int64? in
+        let end = try await client.read(path, range) { reply -> End in
             switch reply.status {
             case 200, 206: break
-            case 404, 416: return nil
+            // (Of every document that it cannot open, also for want of a permission.)
+            case 404: return .notOpened
+            case 416: return .otherVersion
             default:
                 let answer = Data(try await reply.prefix(64 << 10))
                 throw RcloneClient.refusal(answer, reply.status).failure(place)
             }
-            if let size = Self.size(reply), size != item.size { return nil }
+            if let size = Self.size(reply), size != item.size { return .otherVersion }
             if let field = reply.field("Last-Modified"), let seconds = HTTPDate.parse(field), seconds != date {
-                return nil
+                return .otherVersion
             }
             guard reply.status == 206 || range.lowerBound == 0 else {
                 throw FileProviderError(.cannotSynchronize, "\(place): rclone sends all of it instead of a range")
             }
-            return try await Self.pass(reply, range, to: sink)
+            return .reached(try await Self.pass(reply, range, to: sink))
         }
         let now = try await expect(path, version)
-        guard let end else {
-            // (It is again what it was, but was not while it was read.)
-            throw mismatch(now)
+        switch end {
+        // (It is again what it was, but was not while it was read.)
+        case .otherVersion: throw mismatch(now)
+        case .notOpened:
+            throw FileProviderError(
+                .cannotSynchronize, "\(place): is in the store, but rclone cannot open it; rclone cat says why")
+        case .reached(let byte):
+            guard byte < range.upperBound else { return }
+            throw FileProviderError(.cannotSynchronize, "\(place): the transfer broke off at byte \(byte)")
         }
-        guard end >= range.upperBound else {
-            throw FileProviderError(.cannotSynchronize, "\(place): the transfer broke off at byte \(end)")
-        }
+    }
+
+    private enum End: Sendable {
+        /// The first byte that did not come.
+        case reached(Int64)
+        case otherVersion
+        case notOpened
     }
 
     /// The document, with this version.

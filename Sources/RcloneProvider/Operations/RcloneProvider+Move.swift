@@ -23,6 +23,7 @@ extension RcloneProvider: ServerSideCopying {
     }
 
     private func moveDocument(_ path: String, to target: String) async throws(FileProviderError) -> Item {
+        let leftovers = try await leftovers(of: path)
         guard let before = try await document(path) else { throw gone(path) }
         try await checkName(target)
         try await checkFree(target, except: path)
@@ -34,6 +35,7 @@ extension RcloneProvider: ServerSideCopying {
         } else {
             try await copyAndDelete(before, path, to: target)
         }
+        for aside in leftovers { _ = try? await delete(aside) }
         try await keepFolder(RclonePath.folder(of: path))
         guard try await isListed(target) else {
             _ = try? await rename(target, path)
@@ -50,12 +52,18 @@ extension RcloneProvider: ServerSideCopying {
             throw collision(other)
         }
         let now = try await document(path)
-        guard let now, now.version.content == before.version.content, copy.size == now.size else {
+        guard let now, now.version.content == before.version.content, Self.areSame(copy, now) else {
             _ = try? await delete(target)
             guard let now else { throw gone(path) }
             throw mismatch(now)
         }
         _ = try await delete(path)
+    }
+
+    /// Whether these have the same bytes, as far as the store tells.
+    private static func areSame(_ copy: Item, _ original: Item) -> Bool {
+        let (a, b) = (copy.version.content, original.version.content)
+        return copy.size == original.size && (a == b || RcloneVersion.isDated(a) || RcloneVersion.isDated(b))
     }
 
     /// - Returns: false when something has the other name.
@@ -88,7 +96,7 @@ extension RcloneProvider: ServerSideCopying {
         guard let item = try await document(target) else { throw gone(target) }
         guard isCopied else { throw collision(item) }
         let now = try await document(path)
-        guard let now, now.version.content == version, item.size == source.size else {
+        guard let now, now.version.content == version, Self.areSame(item, source) else {
             // What was copied may be another version.
             _ = try? await delete(target)
             guard let now else { throw gone(path) }
@@ -118,8 +126,8 @@ extension RcloneProvider: ServerSideCopying {
         parameters.dstFs = full(target)
         parameters.createEmptySrcDirs = true
         parameters.deleteEmptySrcDirs = true
-        parameters._config = .keeping
-        try await client.call("sync/move", parameters, on: path, isTransfer: true)
+        parameters._config = .moving
+        try await client.call("sync/move", parameters, on: path, takes: .aTransfer)
         try await sweepEmptyFolders(path)
         if let rest = try await list(path, isQuick: true) {
             guard rest.allSatisfy({ $0.Name == ReservedName.folder }) else {

@@ -9,8 +9,9 @@ extension RcloneProvider {
     /// - Throws: ``FileProviderError/Code/noSuchItem`` when the document is gone.
     func rename(_ from: String, _ to: String) async throws(FileProviderError) -> Bool {
         var parameters = try await self.parameters(from, to: to)
-        parameters._config = .keeping
-        try await client.call("operations/movefile", parameters, on: from, isTransfer: true)
+        parameters._config = .moving
+        // (Without a turn among the transfers: in the middle of a swap, the document has no name.)
+        try await client.call("operations/movefile", parameters, on: from, takes: .anyTime)
         if try await traits().ignoresCase, from.lowercased() == to.lowercased() { return try await isListed(to) }
         // rclone calls it success when it has left both documents where they were.
         return try await entry(from) == nil
@@ -25,7 +26,7 @@ extension RcloneProvider {
         parameters._group = group
         let failure: FileProviderError?
         do throws(FileProviderError) {
-            try await client.call(name, parameters, on: path, isTransfer: true)
+            try await client.call(name, parameters, on: path, takes: .aTransfer)
             failure = nil
         } catch { failure = error }
         var question = RcloneParameters()
@@ -44,10 +45,27 @@ extension RcloneProvider {
     ///
     /// - Returns: whether it has its name again.
     func restore(_ folder: String, _ aside: String, _ original: String) async -> Bool {
-        guard orphans.isAbandoned(folder + original) else { return false }
+        guard orphans.isAbandoned(folder + aside, of: folder + original, hasName: false) else { return false }
         guard (try? await rename(folder + aside, folder + original)) ?? false else { return false }
         logger.warning("rclone: a document that a change had moved aside has its name back")
         return true
+    }
+
+    /// Deletes a version that was moved aside, if its document has long been there again: the one who moved it was cut off
+    /// before the last step. It would become the document when that is deleted.
+    func clear(_ folder: String, _ aside: String, _ original: String) async {
+        guard orphans.isAbandoned(folder + aside, of: folder + original, hasName: true) else { return }
+        _ = try? await delete(folder + aside)
+    }
+
+    /// What swaps that were cut off have left of a document that is to be moved or deleted: it would come back as the
+    /// document. Where there is nothing else, it gets the name.
+    ///
+    /// Look at the document after this: only then is what this returns not the only version.
+    func leftovers(of path: String) async throws(FileProviderError) -> [String] {
+        guard try await traits().swaps else { return [] }
+        if try await settled(path) == nil { try await restoreAll(of: path) }
+        return try await asides(of: path)
     }
 
     /// As ``restore(_:_:_:)``, for a document that is to be changed and is not there: an attempt to change it was
@@ -72,7 +90,12 @@ final class Orphans: Sendable {
     private struct State {
         var patience = Duration.seconds(20)
         var busy: [String: Int] = [:]
-        var seen: [String: ContinuousClock.Instant] = [:]
+        /// By the path of the version that is aside.
+        var seen: [String: Seen] = [:]
+    }
+    private struct Seen {
+        let since: ContinuousClock.Instant
+        let hasName: Bool
     }
     private let state = Mutex(State())
 
@@ -94,18 +117,24 @@ final class Orphans: Sendable {
         }
     }
 
-    /// Whether it was seen without its name a while ago, and is not being changed by this mount.
-    func isAbandoned(_ path: String) -> Bool {
+    /// Whether a version was seen aside a while ago, with its document's name free, or taken, all the time, and is not
+    /// being swapped by this mount.
+    ///
+    /// - Parameter aside: each swap has another one.
+    func isAbandoned(_ aside: String, of path: String, hasName: Bool) -> Bool {
         state.withLock { state in
-            guard state.busy[path] == nil else { return false }
-            let now = ContinuousClock.now
-            guard let first = state.seen[path] else {
-                if state.seen.count >= Self.most { state.seen = [:] }
-                state.seen[path] = now
+            guard state.busy[path] == nil else {
+                state.seen[aside] = nil
                 return false
             }
-            guard first.duration(to: now) >= state.patience else { return false }
-            state.seen[path] = nil
+            let now = ContinuousClock.now
+            guard let first = state.seen[aside], first.hasName == hasName else {
+                if state.seen.count >= Self.most { state.seen = [:] }
+                state.seen[aside] = Seen(since: now, hasName: hasName)
+                return false
+            }
+            guard first.since.duration(to: now) >= state.patience else { return false }
+            state.seen[aside] = nil
             return true
         }
     }

@@ -121,8 +121,11 @@ struct RcloneUpload: Sendable {
             do throws(FileProviderError) {
                 let old = try await provider.document(aside)
                 guard let old, old.version.content == version else {
-                    // Somebody has changed it since the look: that version gets its name back.
-                    try await putBack(aside)
+                    // Somebody has changed it since the look: that version gets its name back, or, if another one has
+                    // that already, a name of its own.
+                    if try await !rename(aside, path) {
+                        _ = try await rename(aside, folder + ReservedName.saved(name, token))
+                    }
                     if let item = try await provider.document(path) { throw provider.mismatch(item) }
                     throw provider.gone(path)
                 }

@@ -1,7 +1,7 @@
 import CLinux
-import Crypto
 import FileProvider
 import Foundation
+import Hashing
 import NIOPosix
 import Surroundings
 import Synchronization
@@ -48,22 +48,22 @@ final class Spool: Sendable {
             guard file >= 0 else { throw Self.failure(path, errno) }
             return file
         }
-        do throws(FileProviderError) {
-            let digest = try await fill(file, path, contents, hash)
-            try await blocking { () throws(FileProviderError) in
-                defer { close(file) }
-                guard clinux_set_modified_fd(file, modified.seconds, modified.subsecond) == 0 else {
-                    throw Self.failure(path, errno)
-                }
-            }
-            return Parcel(folder: folder, name: name, size: contents.size, modified: modified, hash: digest)
-        } catch {
-            try? await blocking { () throws(FileProviderError) in
-                close(file)
-                unlink(path)
-            }
-            throw error
+        let filled: Result<String?, FileProviderError>
+        do throws(FileProviderError) { filled = .success(try await fill(file, path, contents, hash)) } catch {
+            filled = .failure(error)
         }
+        // (Closed here and nowhere else: the number may be another file's a moment later.)
+        try await blocking { () throws(FileProviderError) in
+            defer { close(file) }
+            if case .success = filled, clinux_set_modified_fd(file, modified.seconds, modified.subsecond) == 0 {
+                return
+            }
+            let number = errno
+            unlink(path)
+            if case .failure(let error) = filled { throw error }
+            throw Self.failure(path, number)
+        }
+        return Parcel(folder: folder, name: name, size: contents.size, modified: modified, hash: try filled.get())
     }
 
     /// Gives it another date.
@@ -91,7 +91,7 @@ final class Spool: Sendable {
     private func fill(
         _ file: Int32, _ path: String, _ contents: any ContentSource, _ hash: String?
     ) async throws(FileProviderError) -> String? {
-        var digest = Digest(hash)
+        var digest = Checksum(hash)
         var offset: Int64 = 0
         while offset < contents.size {
             let bytes = try await contents.read(at: offset, upTo: Int(min(Int64(Self.piece), contents.size - offset)))
@@ -166,57 +166,35 @@ final class Spool: Sendable {
 }
 
 /// A checksum of a kind that this process computes.
-private enum Digest {
-    case md5(Insecure.MD5)
-    case sha1(Insecure.SHA1)
-    case sha256(SHA256)
-    case sha512(SHA512)
+private struct Checksum {
+    private var function: any HashFunction
 
     /// - Parameter kind: as rclone names it. Nil: not computed here.
     init?(_ kind: String?) {
         switch kind {
-        case "md5": self = .md5(Insecure.MD5())
-        case "sha1": self = .sha1(Insecure.SHA1())
-        case "sha256": self = .sha256(SHA256())
-        case "sha512": self = .sha512(SHA512())
+        case "md5": function = Insecure.MD5()
+        case "sha1": function = Insecure.SHA1()
+        case "sha256": function = SHA256()
+        case "sha512": function = SHA512()
         default: return nil
         }
     }
 
-    mutating func update(_ bytes: [UInt8]) {
-        func added<Function: HashFunction>(_ function: Function) -> Function {
-            var function = function
-            function.update(data: bytes)
-            return function
-        }
-        self =
-            switch self {
-            case .md5(let function): .md5(added(function))
-            case .sha1(let function): .sha1(added(function))
-            case .sha256(let function): .sha256(added(function))
-            case .sha512(let function): .sha512(added(function))
-            }
-    }
+    mutating func update(_ bytes: [UInt8]) { function.update(data: bytes) }
 
-    var text: String {
-        switch self {
-        case .md5(let function): Array(function.finalize()).hexadecimal
-        case .sha1(let function): Array(function.finalize()).hexadecimal
-        case .sha256(let function): Array(function.finalize()).hexadecimal
-        case .sha512(let function): Array(function.finalize()).hexadecimal
-        }
-    }
+    var text: String { function.finalize().hexadecimal }
 }
 
-/// Runs `body` on NIO's threads for files.
+/// Runs `body` on NIO's threads for files, also when this task is cancelled: it may close a file.
 private func blocking<Value: Sendable>(
     _ body: @escaping @Sendable () throws(FileProviderError) -> Value
 ) async throws(FileProviderError) -> Value {
-    let result: Result<Value, FileProviderError>
-    do {
-        result = try await NIOThreadPool.singleton.runIfActive {
-            do throws(FileProviderError) { return .success(try body()) } catch { return .failure(error) }
+    let result: Result<Value, FileProviderError> = await withCheckedContinuation { continuation in
+        NIOThreadPool.singleton.submit { _ in
+            do throws(FileProviderError) { continuation.resume(returning: .success(try body())) } catch {
+                continuation.resume(returning: .failure(error))
+            }
         }
-    } catch { throw FileProviderError(.cancelled, "given up", cause: error) }
+    }
     return try result.get()
 }

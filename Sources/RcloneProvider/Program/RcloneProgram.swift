@@ -10,6 +10,8 @@ package struct RcloneProgram: Sendable {
 
     /// The oldest version with all that is used here: `--inplace`'s temporary names, folders' markers in S3.
     static let oldest = [1, 63, 0]
+    /// The oldest that opens an encrypted configuration with a password from here (`config/unlock`).
+    static let oldestUnlocking = [1, 72, 0]
     static var oldestText: String { oldest.prefix(2).map(String.init).joined(separator: ".") }
 
     /// Looks for it: the path in `RCLONE`, else `rclone` in `PATH`.
@@ -83,5 +85,16 @@ package struct RcloneProgram: Sendable {
         guard let version, version.lexicographicallyPrecedes(oldest) else { return nil }
         return "rclone \(text ?? version.map(String.init).joined(separator: ".")): is too old; Hydrant needs "
             + "\(oldestText) or later (rclone.org/install)"
+    }
+
+    /// Why this rclone cannot be given the password of its configuration; nil: it can.
+    static func unlockingProblem(_ version: [Int]?, _ text: String?, _ environment: [String: String]) -> String? {
+        guard let version, version.lexicographicallyPrecedes(oldestUnlocking),
+            environment["RCLONE_PASSWORD_COMMAND"] == nil
+        else { return nil }
+        return "rclone's configuration is encrypted, and rclone "
+            + "\(text ?? version.map(String.init).joined(separator: ".")) takes its password from nobody but "
+            + "RCLONE_PASSWORD_COMMAND: set that to a command that prints it, or install rclone "
+            + "\(oldestUnlocking.prefix(2).map(String.init).joined(separator: ".")) or later"
     }
 }

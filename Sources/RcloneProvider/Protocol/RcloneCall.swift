@@ -49,6 +49,9 @@ struct RcloneParameters: Encodable, Sendable {
         var IgnoreSize: Bool?
 
         static let keeping = Flags(IgnoreExisting: true, IgnoreChecksum: true, IgnoreSize: true)
+        /// With rclone's comparison: where a store cannot rename, rclone copies, compares, and deletes the source. What it
+        /// deletes when they differ is its own copy, since nothing else had the name.
+        static let moving = Flags(IgnoreExisting: true)
         static let replacing = Flags(IgnoreTimes: true, IgnoreChecksum: true, IgnoreSize: true)
     }
 }
@@ -113,9 +116,13 @@ struct RcloneRefusal: Decodable, Error, Sendable {
 
     /// Whether the store answered that nothing is there: in rclone's own words, since a missing file of its own (a key)
     /// has others.
-    var isAbsent: Bool {
-        let text = error.lowercased()
-        return text.contains("object not found") || text.contains("directory not found")
+    /// (At the end: before that there may be names.)
+    var isAbsent: Bool { ends(["object not found", "directory not found"]) }
+
+    /// Whether the text ends with one of these.
+    func ends(_ words: [String]) -> Bool {
+        let text = error.lowercased().trimmingCharacters(in: .whitespacesAndNewlines)
+        return words.contains { text.hasSuffix($0) }
     }
 
     /// Whether the configuration is encrypted and its password not known.
@@ -131,7 +138,7 @@ extension RcloneRefusal {
     ///
     /// - Parameter place: the item, for people.
     func failure(_ place: String) -> FileProviderError {
-        let text = error.lowercased()
+        let text = Self.words(error, about: place).lowercased()
         func says(_ words: [String]) -> Bool { words.contains { text.contains($0) } }
         let reason = String(error.split(whereSeparator: \.isNewline).joined(separator: " ").prefix(300))
         if isLocked {
@@ -159,6 +166,34 @@ extension RcloneRefusal {
             return FileProviderError(.readOnly, "\(place): the store takes no changes (\(reason))")
         }
         return FileProviderError(.cannotSynchronize, "\(place): rclone could not do this: \(reason)")
+    }
+
+    /// The text without the names in it, which could look like reasons: those of the place and of the folders above it,
+    /// and paths in quotation marks.
+    private static func words(_ text: String, about place: String) -> String {
+        var components = place.split(separator: "/", maxSplits: 64).map(String.init)
+        if let first = components.first, let colon = first.lastIndex(of: ":") {
+            components[0] = String(first[first.index(after: colon)...])
+        }
+        components.removeAll { $0.isEmpty }
+        var text = text
+        // The longest first.
+        for count in stride(from: components.count, to: 1, by: -1) {
+            for start in 0...(components.count - count) {
+                text = text.replacing(components[start..<(start + count)].joined(separator: "/"), with: "…")
+            }
+        }
+        // (A word that follows nothing of a path may be the reason itself.)
+        for name in components where name.utf8.count >= 3 {
+            for (before, after) in [("/", ""), ("", ":"), ("'", "'"), ("\"", "\""), ("“", "”")] {
+                text = text.replacing(before + name + after, with: before + "…" + after)
+            }
+        }
+        // Paths and URLs in quotation marks.
+        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
+        return parts.enumerated().map { index, part in
+            index % 2 == 1 && index < parts.count - 1 && part.contains("/") ? "…" : String(part)
+        }.joined(separator: "\"")
     }
 
     private static let signIn = [

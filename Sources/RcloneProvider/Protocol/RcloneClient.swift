@@ -19,6 +19,15 @@ final class RcloneClient: Sendable {
     private let transfers = AsyncSemaphore(8)
     /// The start whose configuration is known to be open.
     private let opened = Mutex(0)
+    /// Looks at a new rclone one after another: opening its configuration may ask a person for a password.
+    private let checking = AsyncSemaphore(1)
+    private struct Refused {
+        let generation: Int
+        let moment: ContinuousClock.Instant
+        let error: FileProviderError
+    }
+    /// The last time that the configuration could not be opened.
+    private let refused = Mutex<Refused?>(nil)
 
     /// In seconds: how long a call waits for an rclone that has just been started.
     private static let patience = 10.0
@@ -66,13 +75,13 @@ final class RcloneClient: Sendable {
         server.start()
         let generation = server.generation
         if generation > 0, opened.withLock({ $0 }) == generation, server.pid != nil { return }
-        let end = ContinuousClock.now + .seconds(Self.patience)
+        let began = ContinuousClock.now
+        let end = began + .seconds(Self.patience)
         while true {
             if server.pid != nil, access(server.socket, F_OK) == 0 {
                 let now = server.generation
                 do throws(FileProviderError) {
-                    try await check()
-                    opened.withLock { $0 = now }
+                    try await open(now, since: began)
                     return
                 } catch { guard error.code == .serverUnreachable, ContinuousClock.now < end else { throw error } }
             }
@@ -81,6 +90,25 @@ final class RcloneClient: Sendable {
                 throw FileProviderError(.cancelled, "rclone: not waited for any longer")
             }
         }
+    }
+
+    /// Looks at a new rclone, once for all calls that wait for it.
+    private func open(_ generation: Int, since began: ContinuousClock.Instant) async throws(FileProviderError) {
+        do { try await checking.enter() } catch {
+            throw FileProviderError(.cancelled, "rclone: not waited for any longer")
+        }
+        defer { checking.leave() }
+        if opened.withLock({ $0 }) == generation { return }
+        if let refused = refused.withLock({ $0 }), refused.generation == generation, refused.moment > began {
+            throw refused.error
+        }
+        do throws(FileProviderError) { try await check() } catch {
+            if error.code == .notAuthenticated {
+                refused.withLock { $0 = Refused(generation: generation, moment: .now, error: error) }
+            }
+            throw error
+        }
+        opened.withLock { $0 = generation }
     }
 
     private func notRunning() -> FileProviderError {
@@ -98,7 +126,9 @@ final class RcloneClient: Sendable {
         }
         var remotes = try await bare("config/listremotes", RcloneParameters(), RcloneRemotes.self)
         if case .failure(let refusal) = remotes, refusal.isLocked {
-            try await unlock()
+            var version: RcloneRelease?
+            if case .success(let answer) = release { version = answer }
+            try await unlock(version)
             remotes = try await bare("config/listremotes", RcloneParameters(), RcloneRemotes.self)
         }
         switch remotes {
@@ -113,7 +143,12 @@ final class RcloneClient: Sendable {
         }
     }
 
-    private func unlock() async throws(FileProviderError) {
+    private func unlock(_ release: RcloneRelease?) async throws(FileProviderError) {
+        if let problem = RcloneProgram.unlockingProblem(
+            release?.decomposed, release?.version, server.program.environment)
+        {
+            throw FileProviderError(.notAuthenticated, problem)
+        }
         let secret: Secret?
         do { secret = try await password() } catch {
             throw FileProviderError(.notAuthenticated, "rclone's configuration is encrypted: \(error)", cause: error)
@@ -140,13 +175,26 @@ final class RcloneClient: Sendable {
 
     // MARK: Calls
 
+    /// What a call takes.
+    enum Length {
+        /// At most ``longestCall``.
+        case aWhile
+        case anyTime
+        /// Any time, and a turn among the transfers.
+        case aTransfer
+    }
+
     /// A call, on an rclone that runs.
     func attempt<Answer: Decodable & Sendable>(
         _ name: String, _ parameters: RcloneParameters, as answer: Answer.Type = RcloneNothing.self,
-        isTransfer: Bool = false
+        takes length: Length = .aWhile
     ) async throws(FileProviderError) -> Result<Answer, RcloneRefusal> {
         try await ready()
-        guard isTransfer else { return try await bare(name, parameters, answer) }
+        switch length {
+        case .aWhile: return try await bare(name, parameters, answer)
+        case .anyTime: return try await bare(name, parameters, answer, within: nil)
+        case .aTransfer: break
+        }
         do { try await transfers.enter() } catch { throw FileProviderError(.cancelled, "\(name): given up") }
         defer { transfers.leave() }
         return try await bare(name, parameters, answer, within: nil)
@@ -158,9 +206,9 @@ final class RcloneClient: Sendable {
     @discardableResult
     func call<Answer: Decodable & Sendable>(
         _ name: String, _ parameters: RcloneParameters, on path: String, as answer: Answer.Type = RcloneNothing.self,
-        isTransfer: Bool = false
+        takes length: Length = .aWhile
     ) async throws(FileProviderError) -> Answer {
-        switch try await attempt(name, parameters, as: answer, isTransfer: isTransfer) {
+        switch try await attempt(name, parameters, as: answer, takes: length) {
         case .success(let value): return value
         case .failure(let refusal): throw refusal.failure(describe(path))
         }
