@@ -8,7 +8,7 @@ import Testing
 struct FrameTests {
     private static let samples: [Frame] = [
         .json(Array("{}".utf8)), .json([]), .json([UInt8](repeating: 0x20, count: Frame.mostJSON)),
-        .bytes(request: 7, offset: 1 << 40, [1, 2, 3]), .bytes(request: .max, offset: 0, []),
+        .bytes(request: 7, offset: 1 << 40, [1, 2, 3]), .bytes(request: .max, offset: 0, [4]),
         .bytes(request: 0, offset: .max, [UInt8](repeating: 9, count: Frame.mostBytes)),
     ]
 
@@ -49,8 +49,10 @@ struct FrameTests {
         #expect(fault([0, 0x04, 0, 0x11, 2]) == nil)
         #expect(fault([0, 0, 0, 3, 9, 0, 0]) == .unknownKind(9))
         #expect(fault([0, 0, 0, 3, 2, 0, 0]) == .tooShort(length: 3))
+        // A header alone would cost no credit.
+        #expect(fault([0, 0, 0, 17, 2] + [UInt8](repeating: 0, count: 16)) == .tooShort(length: 17))
         #expect(
-            fault([0, 0, 0, 17, 2] + [UInt8](repeating: 0, count: 8) + [0x80] + [UInt8](repeating: 0, count: 7))
+            fault([0, 0, 0, 18, 2] + [UInt8](repeating: 0, count: 8) + [0x80] + [UInt8](repeating: 0, count: 8))
                 == .negativeOffset)
         // A program that prints to its standard output.
         #expect(fault(Array("Welcome!".utf8)) == .unknownKind(0x6f))

@@ -163,14 +163,14 @@ final class PeerServer: Sendable {
         case .sharedLinks:
             let params = try request.params(Message.Identified.self)
             guard let links = abilities.links else { return }
-            request.answer(list: Message.Links(try await links.sharedLinks(to: params.identifier)))
+            await request.answer(list: Message.Links(try await links.sharedLinks(to: params.identifier)))
         case .endSharedLink:
             let params = try request.params(Message.EndLink.self)
             try await abilities.links?.endSharedLink(params.link, to: params.identifier)
             request.answer(Message.Nothing())
         case .trashedItems:
             guard let trash = abilities.openTrash else { return }
-            request.answer(list: Message.Trash(try await trash.trashedItems()))
+            await request.answer(list: Message.Trash(try await trash.trashedItems()))
         default:
             let params = try request.params(Message.Restore.self)
             guard let trash = abilities.openTrash else { return }
@@ -186,7 +186,8 @@ final class PeerServer: Sendable {
         case .enumerateItems:
             let params = try request.params(Message.Enumerate.self)
             let page = params.page.map { Page(bytes: $0.bytes) }
-            request.answer(list: Message.Items(try await provider.enumerateItems(in: params.folder, startingAt: page)))
+            await request.answer(
+                list: Message.Items(try await provider.enumerateItems(in: params.folder, startingAt: page)))
         case .stopProvidingItem:
             let params = try request.params(Message.Identified.self)
             request.answer(Message.Disposition(await provider.stopProvidingItem(params.identifier)))
@@ -226,7 +227,7 @@ final class PeerServer: Sendable {
         case .enumerateChanges:
             guard let changes = abilities.changes else { return }
             let params = try request.params(Message.Anchor.self)
-            request.answer(list: Message.Changes(try await changes.enumerateChanges(from: params.value)))
+            await request.answer(list: Message.Changes(try await changes.enumerateChanges(from: params.value)))
         case .folderVersion:
             guard let versions = abilities.versions else { return }
             let params = try request.params(Message.Folder.self)
@@ -237,12 +238,12 @@ final class PeerServer: Sendable {
         case .versions:
             guard let keeping = abilities.keptVersions else { return }
             let params = try request.params(Message.Versions.self)
-            request.answer(
+            await request.answer(
                 list: Message.VersionList(try await keeping.versions(of: params.identifier, limit: params.limit)))
         case .search:
             guard let searching = abilities.searching else { return }
             let params = try request.params(Message.Search.self)
-            request.answer(list: Message.Findings(try await searching.search(params.value)))
+            await request.answer(list: Message.Findings(try await searching.search(params.value)))
         // The connection refuses it.
         default: break
         }

@@ -30,7 +30,8 @@ package final class Connection: Sendable {
         var lastFrame = ContinuousClock.now
         var pinged: ContinuousClock.Instant?
         var isWatching = false
-        /// Written, but not yet taken by the kernel.
+        /// Bytes of messages that were written, but not yet taken by the kernel. (Without those for which their request
+        /// waits.)
         var unsent = 0
     }
     private let state = Mutex(State())
@@ -236,19 +237,19 @@ package final class Connection: Sendable {
 
     // MARK: Sending
 
-    func send(_ frame: Frame) {
-        let bytes = frame.encoded
-        let isOpen = state.withLock { state in
-            if state.end == nil { state.unsent += bytes.count }
-            return state.end == nil
-        }
-        guard isOpen else { return }
-        stream.channel.writeAndFlush(ByteBuffer(bytes: bytes)).whenComplete { [self] _ in
-            state.withLock { $0.unsent -= bytes.count }
-        }
+    /// - Parameter written: called when the kernel has taken it, or never will.
+    func send(_ frame: Frame, _ written: @escaping @Sendable () -> Void) {
+        guard state.withLock({ $0.end == nil }) else { return written() }
+        stream.channel.writeAndFlush(ByteBuffer(bytes: frame.encoded)).whenComplete { _ in written() }
     }
 
     func send(json message: some Encodable) throws(FileProviderError) {
+        let json = try Self.encoded(message)
+        state.withLock { $0.unsent += json.count }
+        send(.json(json)) { [self] in state.withLock { $0.unsent -= json.count } }
+    }
+
+    static func encoded(_ message: some Encodable) throws(FileProviderError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.withoutEscapingSlashes]
         let json: Data
@@ -259,7 +260,7 @@ package final class Connection: Sendable {
             throw FileProviderError(
                 .cannotSynchronize, "a message has \(json.count) bytes, more than \(Frame.mostJSON)")
         }
-        send(.json(Array(json)))
+        return Array(json)
     }
 
     package func notify(_ method: Method, _ params: some Encodable) {
@@ -271,6 +272,9 @@ package final class Connection: Sendable {
     package func domain(of id: UInt64) -> (any FileProviderDomain)? { call(id)?.domain }
     /// A sign of life of a request: its contents were asked for.
     package func sign(of id: UInt64) { call(id)?.sign() }
+    /// This side begins, or ends, to read the contents of a request.
+    func isRead(_ id: UInt64, _ begins: Bool) { call(id)?.isRead(begins) }
+    func isCancelled(_ id: UInt64) -> Bool { call(id)?.isCancelled ?? false }
 
     // MARK: Requests
 
@@ -378,12 +382,28 @@ package final class Connection: Sendable {
             throw FileProviderError(
                 .cannotSynchronize, "the provider answered \(method.rawValue), which has no lists, in parts")
         }
-        for part in parts.reversed() { whole.prepend(any: part) }
+        var isFirst = true
+        for part in parts {
+            // (In place: each list is moved once.)
+            if isFirst { (whole, isFirst) = (part as! any ListAnswer, false) } else { whole.append(any: part) }
+        }
+        whole.append(any: last)
         return whole as! Answer
     }
 
     private func cancel(_ call: OpenCall) {
-        if call.cancel() { notify(.cancel, Message.About(request: call.id)) }
+        guard call.cancel() else { return }
+        notify(.cancel, Message.About(request: call.id))
+        // The other side may wait for its contents before it answers.
+        let reads = state.withLock { state in
+            state.served.values.filter {
+                $0.request.about == call.id && $0.request.name == Method.readContents.rawValue
+            }
+        }
+        for (request, task) in reads {
+            request.cancel()
+            task?.cancel()
+        }
     }
 
     // MARK: Watching
@@ -440,5 +460,5 @@ package final class Connection: Sendable {
 
 extension ListAnswer {
     /// (The part has the same type as this.)
-    fileprivate mutating func prepend(any part: Any) { if let part = part as? Self { prepend(part) } }
+    fileprivate mutating func append(any part: Any) { if let part = part as? Self { append(part) } }
 }

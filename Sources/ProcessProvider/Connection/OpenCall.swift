@@ -12,17 +12,57 @@ final class OpenCall: Sendable {
     }
 
     private struct State {
+        /// Those before ``first`` are taken.
         var events: [Event] = []
+        var first = 0
+        /// Bytes that came last, without a gap between them, as one event.
+        var tail: (offset: Int64, bytes: [UInt8])?
         var waiter: CheckedContinuation<Event, Never>?
         var isOver = false
         /// Bytes that the other side may still send.
         var credit: Int
-        /// Bytes of partial results so far.
+        /// Bytes of partial results so far, and their number.
         var partialBytes = 0
+        var parts = 0
+        /// Reads of its contents that this side is at.
+        var reads = 0
         var lastSign = ContinuousClock.now
         var cancelled: ContinuousClock.Instant?
         /// It is cancelled because the other side did not work on it.
         var wasSilent = false
+
+        mutating func append(_ event: Event) -> Bool {
+            if case .bytes(let offset, let bytes) = event {
+                if let end = tail.map({ $0.offset + Int64($0.bytes.count) }), end == offset,
+                    tail!.bytes.count + bytes.count <= Frame.mostBytes
+                {
+                    tail!.bytes += bytes
+                    return true
+                }
+                pushTail()
+                tail = (offset, bytes)
+            } else {
+                pushTail()
+                events.append(event)
+            }
+            return events.count - first <= OpenCall.mostEvents
+        }
+
+        private mutating func pushTail() {
+            if let last = tail.take() { events.append(.bytes(offset: last.offset, last.bytes)) }
+        }
+
+        mutating func next() -> Event? {
+            guard first < events.count else { return tail.take().map { .bytes(offset: $0.offset, $0.bytes) } }
+            defer {
+                first += 1
+                if first == events.count || first >= 1_024 {
+                    events.removeFirst(first)
+                    first = 0
+                }
+            }
+            return events[first]
+        }
     }
     private let state: Mutex<State>
     let id: UInt64
@@ -34,6 +74,9 @@ final class OpenCall: Sendable {
 
     /// The most bytes that the parts of one result may have together.
     private static let mostPartialBytes = 64 << 20
+    private static let mostParts = 1 << 16
+    /// What may wait for the one who takes it. (Of bytes, those without a gap between them count as one piece.)
+    private static let mostEvents = 1 << 16
 
     init(
         _ id: UInt64, _ method: Method, credit: Int, contents: (any ContentSource)?, domain: (any FileProviderDomain)?
@@ -50,7 +93,7 @@ final class OpenCall: Sendable {
     func next() async -> Event {
         await withCheckedContinuation { continuation in
             let event = state.withLock { state -> Event? in
-                if !state.events.isEmpty { return state.events.removeFirst() }
+                if let event = state.next() { return event }
                 state.waiter = continuation
                 return nil
             }
@@ -71,8 +114,12 @@ final class OpenCall: Sendable {
                 state.credit -= bytes.count
             case .partial(let json):
                 state.partialBytes += json.count
+                state.parts += 1
                 guard state.partialBytes <= Self.mostPartialBytes else {
                     return (nil, "the result of \(method.rawValue) has more than \(Self.mostPartialBytes) bytes")
+                }
+                guard state.parts <= Self.mostParts else {
+                    return (nil, "the result of \(method.rawValue) has more than \(Self.mostParts) parts")
                 }
             case .result, .failure: state.isOver = true
             }
@@ -80,8 +127,7 @@ final class OpenCall: Sendable {
                 state.waiter = nil
                 return (waiter, nil)
             }
-            state.events.append(event)
-            return (nil, nil)
+            return (nil, state.append(event) ? nil : "it sends the answer to \(method.rawValue) in too small pieces")
         }
         waiter?.resume(returning: event)
         return problem
@@ -92,6 +138,16 @@ final class OpenCall: Sendable {
 
     /// The other side works on it.
     func sign() { state.withLock { $0.lastSign = .now } }
+
+    /// This side begins, or ends, to read the contents: what takes time meanwhile is not the other side.
+    func isRead(_ begins: Bool) {
+        state.withLock { state in
+            state.reads += begins ? 1 : -1
+            state.lastSign = .now
+        }
+    }
+
+    var isCancelled: Bool { state.withLock { $0.cancelled != nil } }
 
     /// - Returns: whether it was not cancelled before.
     func cancel() -> Bool {
@@ -112,6 +168,8 @@ final class OpenCall: Sendable {
             if let cancelled = state.cancelled {
                 return now - max(cancelled, state.lastSign) > patience.afterCancel ? .hangs : .fine
             }
+            // (This side is slow, with what has come or with what it reads: its disk, or a limit of the bandwidth.)
+            if state.waiter == nil || state.reads > 0 { state.lastSign = now }
             return now - state.lastSign > patience.silence ? .silent : .fine
         }
     }

@@ -45,7 +45,7 @@ package final class ProgramReception: Sendable {
 
     func endSignals() { state.withLock { $0.signals }?.finish() }
 
-    func handler(_ hello: FirstAnswer<Message.Hello?>) -> Connection.Handler {
+    func handler(_ hello: FirstAnswer<Message.Hello?> = FirstAnswer()) -> Connection.Handler {
         Connection.Handler(
             request: { [self] request, connection in await serve(request, connection) },
             notice: { [self] method, json, _ in
@@ -92,11 +92,11 @@ package final class ProgramReception: Sendable {
         case .knownItems:
             let params = try request.params(Message.KnownItems.self)
             let items = try await domain(params.request, connection).knownItems(params.identifiers)
-            request.answer(list: Message.KnownItemList(items: items.map(WireKnownItem.init)))
+            await request.answer(list: Message.KnownItemList(items: items.map(WireKnownItem.init)))
         case .knownItemsInFolder:
             let params = try request.params(Message.KnownItemsInFolder.self)
             let items = try await domain(params.request, connection).knownItems(in: params.folder)
-            request.answer(list: Message.KnownItemList(items: items.map(WireKnownItem.init)))
+            await request.answer(list: Message.KnownItemList(items: items.map(WireKnownItem.init)))
         case .knownItemNamed:
             let params = try request.params(Message.KnownItemNamed.self)
             let item = try await domain(params.request, connection).knownItem(
@@ -106,7 +106,7 @@ package final class ProgramReception: Sendable {
             let params = try request.params(Message.KnownDocuments.self)
             let versions = Set(params.versions.map { ContentVersion(bytes: $0.bytes) })
             let items = try await domain(params.request, connection).knownDocuments(having: versions)
-            request.answer(list: Message.KnownItemList(items: items.map(WireKnownItem.init)))
+            await request.answer(list: Message.KnownItemList(items: items.map(WireKnownItem.init)))
         case .writePlaceholder: try await writePlaceholder(request, connection)
         default: throw FileProviderError(.unsupported, "\(request.name.prefix(100)): Hydrant has no such request")
         }
@@ -125,10 +125,10 @@ package final class ProgramReception: Sendable {
         while offset < end {
             connection.sign(of: params.request)
             let count = Int(min(Int64(Self.piece), end - offset))
-            let bytes =
-                params.isLocal == true
-                ? try await contents.readLocally(at: offset, upTo: count)
-                : try await contents.read(at: offset, upTo: count)
+            if connection.isCancelled(params.request) {
+                throw FileProviderError(.cancelled, "the request \(params.request) was cancelled")
+            }
+            let bytes = try await read(contents, offset, count, params, connection)
             // (The contents are shorter than they should be.)
             if bytes.isEmpty { break }
             try await request.send(bytes, at: offset)
@@ -136,6 +136,18 @@ package final class ProgramReception: Sendable {
         }
         connection.sign(of: params.request)
         request.answer(Message.Nothing())
+    }
+
+    /// However long it takes, the program is not silent meanwhile.
+    private func read(
+        _ contents: any ContentSource, _ offset: Int64, _ count: Int, _ params: Message.ReadContents,
+        _ connection: Connection
+    ) async throws(FileProviderError) -> [UInt8] {
+        connection.isRead(params.request, true)
+        defer { connection.isRead(params.request, false) }
+        return params.isLocal == true
+            ? try await contents.readLocally(at: offset, upTo: count)
+            : try await contents.read(at: offset, upTo: count)
     }
 
     private func writePlaceholder(_ request: ServedRequest, _ connection: Connection) async throws(FileProviderError) {

@@ -181,7 +181,7 @@ package actor ProgramSupervisor {
                 .cannotSynchronize,
                 "\(command.name): it answered version \(ProviderProtocol.version) with \(found.version)")
         }
-        if let abilities, abilities != found {
+        if let abilities, !abilities.isSame(as: found) {
             throw FileProviderError(
                 .serverUnreachable,
                 "\(command.name): it has other abilities than when it was mounted; unmount and mount again")
@@ -207,9 +207,11 @@ package actor ProgramSupervisor {
     private func hasEnded(_ process: ProviderProcess, _ connection: Connection, _ reason: FileProviderError) async {
         // A program that has closed its output, or hangs, is of no use any more.
         await Self.end(process, within: patience.end)
+        let how = await process.end()
+        // (No wait after this look: it may be unmounted meanwhile.)
         guard case .running(let running) = state, running.connection === connection else { return }
         if ContinuousClock.now - running.began > pauses.afterWhichItRanWell { failures = 0 }
-        pause("\(reason.message): \(await process.end())")
+        pause("\(reason.message): \(how)")
     }
 
     private func pause(_ why: String) {

@@ -53,7 +53,7 @@ package struct FrameParser: Sendable {
         case tooLong(length: UInt32, kind: UInt8?)
         case empty
         case unknownKind(UInt8)
-        /// A frame of bytes without a whole header.
+        /// A frame of bytes without a whole header, or without bytes.
         case tooShort(length: UInt32)
         case negativeOffset
 
@@ -62,7 +62,7 @@ package struct FrameParser: Sendable {
             case .tooLong(let length, _): "a frame of \(length) bytes is longer than the protocol allows"
             case .empty: "a frame is empty"
             case .unknownKind(let kind): "a frame has the unknown kind \(kind)"
-            case .tooShort(let length): "a frame of bytes has \(length) bytes only"
+            case .tooShort(let length): "a frame of bytes has \(length) bytes only, with its header"
             case .negativeOffset: "a frame of bytes has an offset beyond 2^63"
             }
         }
@@ -107,7 +107,7 @@ package struct FrameParser: Sendable {
         let end = start + 4 + Int(length)
         defer { start = end }
         if kind == Frame.Kind.json { return .json(Array(buffer[(start + 5)..<end])) }
-        guard length > Frame.bytesHeader else { throw .tooShort(length: length) }
+        guard length > Frame.bytesHeader + 1 else { throw .tooShort(length: length) }
         let request = number(at: 5, as: UInt64.self)
         let offset = number(at: 13, as: Int64.self)
         guard offset >= 0 else { throw .negativeOffset }

@@ -37,7 +37,7 @@ extension Message {
         package var halves: (Links, Links)? {
             links.halves.map { (Links($0.map(\.value)), Links($1.map(\.value))) }
         }
-        package mutating func prepend(_ earlier: Links) { links = earlier.links + links }
+        package mutating func append(_ later: Links) { links += later.links }
     }
 
     package struct EndLink: Codable, Sendable {
@@ -52,7 +52,7 @@ extension Message {
         package var halves: (Trash, Trash)? {
             items.halves.map { (Trash($0.map(\.value)), Trash($1.map(\.value))) }
         }
-        package mutating func prepend(_ earlier: Trash) { items = earlier.items + items }
+        package mutating func append(_ later: Trash) { items += later.items }
     }
 
     package struct Restore: Codable, Sendable { package var trashed: String }

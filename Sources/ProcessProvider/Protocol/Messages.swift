@@ -84,8 +84,8 @@ enum Body {
 package protocol ListAnswer: Codable, Sendable {
     /// Two answers that together are this one; nil: it cannot be divided.
     var halves: (Self, Self)? { get }
-    /// Takes the lists of an earlier part in front of its own.
-    mutating func prepend(_ earlier: Self)
+    /// Takes the lists of a later part behind its own, and all else from it.
+    mutating func append(_ later: Self)
 }
 
 extension Array {
@@ -144,6 +144,20 @@ package enum Message {
         package init(providerIdentifier: String) {
             version = ProviderProtocol.version
             self.providerIdentifier = providerIdentifier
+        }
+
+        /// Whether a program that says this can do the same: in what order it names its abilities, and whether it leaves
+        /// out what it has not, makes no difference.
+        package func isSame(as other: Abilities) -> Bool {
+            func plain(_ said: Abilities) -> Abilities {
+                var said = said
+                said.abilities = Set(said.abilities ?? []).sorted()
+                said.isReadOnly = said.isReadOnly ?? false
+                said.identifiersArePersistent = said.identifiersArePersistent ?? false
+                said.answersPersistentIdentifiers = said.answersPersistentIdentifiers ?? false
+                return said
+            }
+            return plain(self) == plain(other)
         }
     }
 
@@ -214,9 +228,13 @@ package enum Message {
             return (first, second)
         }
 
-        package mutating func prepend(_ earlier: Items) {
-            items = earlier.items + items
-            if let left = earlier.leftOut { leftOut = left + (leftOut ?? []) }
+        package mutating func append(_ later: Items) {
+            items += later.items
+            nextPage = later.nextPage
+            if let left = later.leftOut {
+                leftOut = leftOut ?? []
+                leftOut! += left
+            }
         }
     }
 
@@ -323,9 +341,12 @@ package enum Message {
             return (first, second)
         }
 
-        package mutating func prepend(_ earlier: Changes) {
-            if let more = earlier.updated { updated = more + (updated ?? []) }
-            if let more = earlier.deleted { deleted = more + (deleted ?? []) }
+        package mutating func append(_ later: Changes) {
+            updated = updated ?? []
+            updated! += later.updated ?? []
+            deleted = deleted ?? []
+            deleted! += later.deleted ?? []
+            (anchor, hasMore) = (later.anchor, later.hasMore)
         }
     }
 
@@ -432,7 +453,10 @@ package enum Message {
             return (first, second)
         }
 
-        package mutating func prepend(_ earlier: Findings) { findings = earlier.findings + findings }
+        package mutating func append(_ later: Findings) {
+            findings += later.findings
+            isComplete = later.isComplete
+        }
     }
 
     // MARK: From the program
@@ -494,7 +518,7 @@ package enum Message {
         package var halves: (KnownItemList, KnownItemList)? {
             items.halves.map { (KnownItemList(items: $0), KnownItemList(items: $1)) }
         }
-        package mutating func prepend(_ earlier: KnownItemList) { items = earlier.items + items }
+        package mutating func append(_ later: KnownItemList) { items += later.items }
     }
 
     package struct WritePlaceholder: Codable, Sendable {

@@ -29,7 +29,7 @@ extension Message {
             return (first, second)
         }
 
-        package mutating func prepend(_ earlier: VersionList) { versions = earlier.versions + versions }
+        package mutating func append(_ later: VersionList) { versions += later.versions }
     }
 }
 

@@ -103,6 +103,33 @@ package struct WireItem: Codable, Hashable, Sendable {
     var isFavorite: Bool?
     var tags: [String]?
 
+    private enum CodingKeys: String, CodingKey {
+        case identifier, parent, filename, kind, target, size, contentModificationDate, creationDate, posixPermissions,
+            version, extendedAttributes, capabilities, isVolume, isFavorite, tags
+    }
+
+    /// (A document without a size would be an empty one.)
+    package init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        identifier = try container.decode(ItemIdentifier.self, forKey: .identifier)
+        parent = try container.decode(ItemIdentifier.self, forKey: .parent)
+        filename = try container.decode(ByteString.self, forKey: .filename)
+        kind = try container.decode(WireKind.self, forKey: .kind)
+        target = try container.decodeIfPresent(ByteString.self, forKey: .target)
+        size =
+            kind == .document
+            ? try container.decode(Int64.self, forKey: .size) : try container.decodeIfPresent(Int64.self, forKey: .size)
+        contentModificationDate = try container.decode(WireTime.self, forKey: .contentModificationDate)
+        creationDate = try container.decodeIfPresent(WireTime.self, forKey: .creationDate)
+        posixPermissions = try container.decodeIfPresent(UInt16.self, forKey: .posixPermissions)
+        version = try container.decode(WireVersion.self, forKey: .version)
+        extendedAttributes = try container.decodeIfPresent([String: ByteString].self, forKey: .extendedAttributes)
+        capabilities = try container.decodeIfPresent([String].self, forKey: .capabilities)
+        isVolume = try container.decodeIfPresent(Bool.self, forKey: .isVolume)
+        isFavorite = try container.decodeIfPresent(Bool.self, forKey: .isFavorite)
+        tags = try container.decodeIfPresent([String].self, forKey: .tags)
+    }
+
     private static let capabilityNames: [(String, ItemCapabilities)] = [
         ("reading", .reading), ("writing", .writing), ("renaming", .renaming), ("deleting", .deleting),
         ("addingSubItems", .addingSubItems),
