@@ -960,9 +960,15 @@ class _Connection:
             with self._lock:
                 self._requests.pop(request.number, None)
         try:
-            self.send(answer)
-        except ProviderError as error:
-            self.send({"id": request.number, "error": _wire_error(error)})
+            try:
+                self.send(answer)
+            except ProviderError as error:
+                self.send({"id": request.number, "error": _wire_error(error)})
+            except (TypeError, ValueError) as error:
+                # Something in it is of a wrong type, or text that is not UTF-8: Hydrant must get an answer nevertheless.
+                traceback.print_exc()
+                message = f"{method}: the answer cannot be sent: {type(error).__name__}: {error}"
+                self.send({"id": request.number, "error": _wire_error(CannotSynchronize(message))})
         except OSError:
             os._exit(0)  # Hydrant is gone.
 
@@ -1032,7 +1038,8 @@ class _Connection:
         if found.next_page is not None:
             answer["nextPage"] = _wire(found.next_page)
         if found.left_out:
-            answer["leftOut"] = [{"filename": _wire(name), "reason": reason} for name, reason in found.left_out]
+            answer["leftOut"] = [
+                {"filename": _wire(name), "reason": _plain(reason)} for name, reason in found.left_out]
         return answer
 
     def _do_startProvidingItem(self, provider: Provider, request: _Request, params: Dict[str, Any]) -> Dict[str, Any]:
@@ -1192,10 +1199,21 @@ class _Connection:
         return {"url": provider.url_for_item(params["identifier"], self._domain_of(request))}
 
 
+def _plain(text: Any) -> str:
+    """Text for people, which is UTF-8 and of a bounded length, whatever it was."""
+    return str(text).encode("utf-8", "backslashreplace").decode("utf-8")[:4_000]
+
+
 def _wire_error(error: ProviderError) -> Dict[str, Any]:
-    value: Dict[str, Any] = {"code": error.code, "message": error.message}
+    """Never raises, whatever a hook has put into its error."""
+    value: Dict[str, Any] = {"code": error.code, "message": _plain(error.message)}
     if error.item is not None:
-        value["item"] = _wire_item(error.item)
+        try:
+            item = _wire_item(error.item)
+            json.dumps(item, ensure_ascii=False, allow_nan=False).encode("utf-8")
+            value["item"] = item
+        except Exception:  # noqa: BLE001: the error itself must reach Hydrant
+            traceback.print_exc()
     if error.transient:
         value["isTransient"] = True
     return value
@@ -1204,11 +1222,14 @@ def _wire_error(error: ProviderError) -> Dict[str, Any]:
 def main(make: Callable[[Store], Provider]) -> None:
     """Serves a store until Hydrant hangs up; does not return. `make` is your subclass, or a function that makes one."""
     if sys.argv[1:] and sys.argv[-1] == ARGUMENT:
-        # What hooks print must not get between the frames.
-        target = os.dup(1)
+        # What hooks print must not get between the frames, and programs that they run must not read any.
+        source, target = os.dup(0), os.dup(1)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        os.close(nothing)
         os.dup2(2, 1)
         try:
-            _Connection(make, 0, target).run()
+            _Connection(make, source, target).run()
         except (BrokenPipeError, ConnectionResetError):
             pass
         sys.stderr.flush()

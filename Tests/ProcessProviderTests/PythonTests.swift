@@ -42,6 +42,38 @@ struct PythonTests {
         #expect(report.results.count - report.skipped.count > 60, "\(report)")
     }
 
+    @Test("whatever a hook raises or returns, its request is answered, and the program lives", .timeLimit(.minutes(2)))
+    func awkward() async throws {
+        let program = URL(filePath: #filePath, directoryHint: .notDirectory).deletingLastPathComponent()
+            .appending(path: "Servers/awkward_errors.py", directoryHint: .notDirectory).path
+        var command = Self.command("python3", store: "awkward:x", path: "/x")
+        command.words.append(program)
+        let provider = try await ProcessProvider.start(command, logger: nil)
+        do {
+            let expected: [(String, FileProviderError.Code, String)] = [
+                ("surrogate", .versionMismatch, #"caf\udce9: has changed"#),
+                ("exception", .serverUnreachable, "the line is cut"), ("item", .versionMismatch, "has changed"),
+                ("identifier", .cannotSynchronize, "cannot be sent"), ("number", .cannotSynchronize, "cannot be sent"),
+                ("none", .noSuchItem, "there is no such item"),
+            ]
+            for (name, code, words) in expected {
+                let error = await #expect(throws: FileProviderError.self, "\(name)") {
+                    try await provider.providePlaceholder(for: ItemIdentifier(name))
+                }
+                #expect(error?.code == code && error?.message.contains(words) == true, "\(String(describing: error))")
+                if name == "surrogate" { #expect(error?.item?.filename.bytes == Array("caf".utf8) + [0xe9]) }
+            }
+            let page = try await provider.enumerateItems(in: .rootContainer, startingAt: nil)
+            #expect(page.leftOut.map(\.reason) == [#"caf\udce9"#])
+            // A program that it runs reads nothing of the conversation.
+            #expect(try await provider.providePlaceholder(for: ItemIdentifier("child")).identifier.rawValue == "child")
+            await provider.end()
+        } catch {
+            await provider.end()
+            throw error
+        }
+    }
+
     // MARK: A mailbox
 
     private static let dovecot = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot"].first {
@@ -89,7 +121,15 @@ struct PythonTests {
                 let report = await ConformanceSuite(provider: provider).run()
                 #expect(report.isPassed, "\(report)")
                 let top = try await Peer.items(provider)
-                #expect(Set(top.keys) == ["INBOX", "Work"])
+                #expect(Set(top.keys) == ["INBOX", "Strange", "Work"])
+                // What strangers send does not hide the rest.
+                let strange = try await provider.enumerateItems(
+                    in: try #require(top["Strange"]).identifier, startingAt: nil)
+                let good = try #require(strange.items.first { $0.filename == "good.txt" })
+                #expect(good.size == 4)
+                let first = try #require(strange.items.first { $0.filename == "=?utf-8?b?A?=" })
+                #expect(first.size == 3 && first.contentModificationDate.seconds == 1_583_489_472)
+                #expect(strange.items.count + strange.leftOut.count == 4, "\(strange)")
                 let inbox = try #require(top["INBOX"])
                 let items = try await provider.enumerateItems(in: inbox.identifier, startingAt: nil).items
                 #expect(Set(items.map(\.filename)) == ["report.pdf", "grün.txt", "report (2, 2).pdf"])

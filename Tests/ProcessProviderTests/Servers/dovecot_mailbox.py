@@ -97,6 +97,18 @@ try:
     client.append("INBOX", None, None, message(
         "Tue, 03 Mar 2020 10:11:12 +0100", ("report.pdf", bytes(range(256)) * 1200), ("grün.txt", "grün\n".encode())))
     client.append("INBOX", None, None, message("Wed, 04 Mar 2020 10:11:12 +0100", ("report.pdf", b"second")))
+    # A mailbox that strangers have sent to: a name that is no encoded word, a character set with a NUL, and base64 that is
+    # cut off.
+    client.create("Strange")
+    client.append("Strange", None, None, b"\r\n".join([
+        b"From: bob@example.org", b"Date: Fri, 06 Mar 2020 10:11:12 -0000", b"MIME-Version: 1.0",
+        b'Content-Type: multipart/mixed; boundary="b"', b"", b"--b", b"Content-Type: application/octet-stream",
+        b'Content-Disposition: attachment; filename="=?utf-8?b?A?="', b"", b"one", b"--b",
+        b"Content-Type: application/octet-stream",
+        b"Content-Disposition: attachment; filename*=a%00b''two", b"", b"two", b"--b",
+        b'Content-Type: application/octet-stream; name="cut"', b"Content-Disposition: attachment",
+        b"Content-Transfer-Encoding: base64", b"", b"QUJDR", b"--b--", b""]))
+    client.append("Strange", None, None, message("Sat, 07 Mar 2020 10:11:12 +0000", ("good.txt", b"good")))
     client.append("Work/B&APw-cher", None, None, message("Thu, 05 Mar 2020 10:11:12 +0000", ("a/b.txt", b"x" * 10)))
     client.logout()
     print(port, flush=True)
