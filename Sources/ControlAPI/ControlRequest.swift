@@ -146,7 +146,7 @@ public enum ControlRequest: Codable, Sendable, Equatable {
     /// Make, list or end the store's links to an item; answered with ``ControlResponse/links(_:)``: the made one, all,
     /// or the ended ones.
     case links(path: PathBytes, LinkRequest)
-    /// List the store's trash; answered with ``ControlResponse/trashed(_:)``, the last deleted first.
+    /// List the store's trash; answered with ``ControlResponse/trashed(_:more:)``, the last deleted first.
     case trash
     /// Take an item out of the store's trash: the one of this identifier, or else the one that was at this path (nil:
     /// not looked for); answered with ``ControlResponse/restored(_:)``.

@@ -38,7 +38,8 @@ public enum ControlResponse: Codable, Sendable, Equatable {
     case policy([DownloadRule])
     case versions([VersionStatus])
     case links([LinkStatus])
-    case trashed([TrashedStatus])
+    /// The last deleted first; `more`: so many others did not fit into the answer; nil: none.
+    case trashed([TrashedStatus], more: Int? = nil)
     case restored(RestoredStatus)
 }
 

@@ -46,11 +46,16 @@ extension DomainService {
             throw ControlFailure(
                 code: "refused", message: "\(domainPaths.shown(path)): \(what); hydrant share --list shows them")
         }
+        var ended: [String] = []
         for link in wanted {
             // (Somebody else may have ended it.)
             do { try await client.endSharedLink(link.identifier, to: identifier, at: path.string) } catch {
-                if error.code != .noSuchItem { throw error }
+                var error = error
+                if error.code == .noSuchItem { continue }
+                if !ended.isEmpty { error.message += "; ended are only: \(ended.joined(separator: ", "))" }
+                throw error
             }
+            ended.append(link.identifier)
         }
         return wanted.map(status)
     }
@@ -63,7 +68,33 @@ extension DomainService {
 
     // MARK: The trash
 
-    func trashed() async throws -> [TrashedStatus] { try await items().map(status) }
+    func trashed() async throws -> ControlResponse {
+        let all = try await items().map(status)
+        let count = Self.fitting(all)
+        return .trashed(Array(all.prefix(count)), more: count < all.count ? all.count - count : nil)
+    }
+
+    private static let mostTrashed = 10_000
+
+    /// How many of these items, from the first on, are sent: those that fit into an answer.
+    static func fitting(_ items: [TrashedStatus]) -> Int {
+        var room = ControlLimits.responseBytes - 1 << 20
+        func size(_ text: String) -> Int {
+            text.utf8.reduce(0) { sum, byte in
+                switch byte {
+                case 0..<32: sum + 6
+                case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): sum + 2
+                default: sum + 1
+                }
+            }
+        }
+        let end = items.prefix(mostTrashed).firstIndex { item in
+            // (And the keys and numbers.)
+            room -= size(item.id) + size(item.name) + size(item.path) + 200
+            return room < 0
+        }
+        return end ?? min(items.count, mostTrashed)
+    }
 
     /// The last deleted first.
     private func items() async throws(ControlFailure) -> [TrashEntry] {
@@ -79,6 +110,9 @@ extension DomainService {
         let item: TrashEntry
         if let found = all.first(where: { $0.identifier == id }) {
             item = found
+        } else if path == nil, all.count >= TrashEntry.most {
+            // It may be one of those that were deleted before all of these.
+            item = TrashEntry(identifier: id, path: [Filename(id)], kind: .document, size: 0, deleted: nil)
         } else {
             let names = path?.names ?? []
             let found = all.filter { $0.path == names }

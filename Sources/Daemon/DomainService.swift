@@ -99,7 +99,7 @@ struct DomainService: ControlService {
             case .noteConflict(let original, let copy): return try await noteConflict(original, copy)
             case .resolve(let path, let keep): return try await resolve(path, keep)
             case .links(let path, let request): return .links(try await links(path, request))
-            case .trash: return .trashed(try await trashed())
+            case .trash: return try await trashed()
             case .restoreTrashed(let id, let path): return .restored(try await restoreTrashed(id, path))
             }
         } catch let failure as ControlFailure {

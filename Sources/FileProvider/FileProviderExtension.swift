@@ -219,6 +219,14 @@ package protocol ConnectedSignaling: ChangeSignaling {
     /// Whether the connection is up, so that the changes of others are signalled. It may change at any time. Must answer
     /// at once.
     var isSignaling: Bool { get }
+
+    /// An element for each time the connection has come up: it says nothing of what changed before. Called once per
+    /// mount. Nil: the provider does not say.
+    func signalOpenings() -> AsyncStream<Void>?
+}
+
+extension ConnectedSignaling {
+    package func signalOpenings() -> AsyncStream<Void>? { nil }
 }
 
 /// A provider whose store can set modification times, permission bits or extended attributes without new contents.

@@ -37,7 +37,7 @@ public struct TrashEntry: Hashable, Sendable {
 /// Source: Nextcloud, developer manual, WebDAV, trashbin; freedesktop.org, Trash specification 1.0.
 public protocol TrashRestoring: Trashing {
     /// What is in the trash of this store and was below the mounted folder, in any order; at most
-    /// ``TrashEntry/most``. The items of a deleted folder are not listed one by one.
+    /// ``TrashEntry/most``, of more the last deleted. The items of a deleted folder are not listed one by one.
     ///
     /// - Throws: ``FileProviderError/Code/unsupported`` when this store has no trash after all.
     func trashedItems() async throws(FileProviderError) -> [TrashEntry]
@@ -50,4 +50,25 @@ public protocol TrashRestoring: Trashing {
     ///   is outside of the mounted folder, or the store does not tell.
     /// - Throws: ``FileProviderError/Code/noSuchItem`` when the trash has no such item (any more).
     func restoreTrashedItem(_ trashed: String) async throws(FileProviderError) -> [Filename]?
+}
+
+/// Collects the items of a trash; of more than fit, those that were deleted last.
+package struct NewestTrash {
+    private let most: Int
+    private var all: [TrashEntry] = []
+
+    /// - Parameter most: the number of items kept.
+    package init(most: Int = TrashEntry.most) { self.most = most }
+
+    package var entries: [TrashEntry] { all.count > most ? Array(newest) : all }
+
+    package mutating func add(_ entry: TrashEntry) {
+        all.append(entry)
+        // (Sorted once for each so many.)
+        if all.count >= 2 * most { all = Array(newest) }
+    }
+
+    private var newest: ArraySlice<TrashEntry> {
+        all.sorted { ($1.deleted?.nanoseconds ?? .min) < ($0.deleted?.nanoseconds ?? .min) }.prefix(most)
+    }
 }

@@ -27,14 +27,16 @@ package struct HTTPRequest: Sendable {
         /// As long, when the server cannot have received the request; otherwise a few times, where the connection ended
         /// without a byte: the request's conditions must make that harmless.
         case ifHarmless
-        /// The caller asks again by itself (a read of a document's bytes). The transport only replaces, once, a kept
-        /// connection that the server has closed meanwhile.
+        /// The caller asks again by itself (a read of a document's bytes). The transport sends it again once, where the
+        /// connection ended without a byte: it may be a kept one that the server has closed meanwhile.
         case never
     }
 
     package init(
         _ method: String, _ location: HTTPLocation, headers: [(name: String, value: String)] = [], body: Body? = nil,
         isTransfer: Bool = false, retries: Retries = .ifHarmless, followsRedirections: Bool = true
+        /// Never: each request that arrives has an effect of its own. The caller finds out what became of it.
+        case once
     ) {
         self.method = method
         self.location = location

@@ -20,6 +20,8 @@ package final class HTTPTransport: Sendable {
     let tls: TLSConfiguration
     private let logger: Logger
     /// Whether the server did not answer the last request, after all waiting.
+    /// Of `tls`, for WebSockets; made at the first one.
+    let tlsContext = Mutex<NIOSSLContext?>(nil)
     private let isAway = Mutex(false)
     /// Seconds to wait for a server that refuses or drops connections, once. (The transport does not retry reads of a
     /// document's bytes: ``HTTPRequest/Retries/never``.)
@@ -144,9 +146,9 @@ package final class HTTPTransport: Sendable {
                 guard !isAnswered, HTTPFailure.outlook(error) != .other else { throw error }
                 let mayPass = HTTPFailure.outlook(error) == .mayPassSoon
                 let wasClosed = HTTPFailure.wasClosed(error)
-                if request.retries == .never, mayPass {
+                if request.retries == .never || request.retries == .once, mayPass {
                     repetitions += 1
-                    if wasClosed, repetitions == 1 { continue }
+                    if request.retries == .never, wasClosed, repetitions == 1 { continue }
                     var failure = HTTPFailure.error(error, request.location.origin)
                     failure.isTransient = true
                     throw failure

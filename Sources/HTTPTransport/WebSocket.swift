@@ -62,11 +62,19 @@ extension HTTPTransport {
         }
     }
 
+    /// Made on a thread that may block: it reads all root certificates.
+    private func madeContext() async throws -> NIOSSLContext {
+        if let known = tlsContext.withLock({ $0 }) { return known }
+        let made = try await NIOThreadPool.singleton.runIfActive { [tls] in try NIOSSLContext(configuration: tls) }
+        tlsContext.withLock { $0 = made }
+        return made
+    }
+
     private func open(
         _ location: HTTPLocation, _ opening: SocketOpening
     ) async throws -> NIOAsyncChannel<String, String> {
         let origin = location.origin
-        let context = origin.isSecure ? try NIOSSLContext(configuration: tls) : nil
+        let context = origin.isSecure ? try await madeContext() : nil
         let host = origin.host.hasPrefix("[") ? String(origin.host.dropFirst().dropLast()) : origin.host
         let limit = TimeAmount.milliseconds(Int64(settings.connectTimeout * 1_000))
         let port = origin.port == (origin.isSecure ? 443 : 80) ? "" : ":\(origin.port)"

@@ -139,7 +139,8 @@ package enum AccountTrial {
     /// The URL of the documents on a server of which only the name is given: Nextcloud and ownCloud have a folder for
     /// each user. Returns the given URL if nothing answers.
     package static func discover(_ settings: AccountSettings) async -> String {
-        guard let given = try? AccountURL.parse(settings.url).location else { return settings.url }
+        guard let named = try? AccountURL.parse(settings.url).location else { return settings.url }
+        let given = CloudServer.withoutPage(named)
         var candidates = [given]
         if let user = settings.user {
             let names = ["remote.php", "dav", "files", user].map { Array($0.utf8) }

@@ -8,7 +8,14 @@ final class ServerProbe: Sendable {
     private let client: DAVClient
     private let root: HTTPLocation
     private let logger: Logger
-    private let known = Mutex<ServerTraits?>(nil)
+    private struct Known {
+        var traits: ServerTraits?
+        /// When the server first failed to say what it can do, and how often it did.
+        var failing: (since: ContinuousClock.Instant, count: Int)?
+    }
+    private let known = Mutex(Known())
+    /// Longer, and more often, than a restart makes a server fail whose documents can be read.
+    private static let patience = (time: Duration.seconds(120), count: 5)
     private let running = Mutex<Task<Result<ServerTraits, FileProviderError>, Never>?>(nil)
 
     init(client: DAVClient, root: HTTPLocation, logger: Logger) {
@@ -18,7 +25,7 @@ final class ServerProbe: Sendable {
     }
 
     /// The traits, if known, without a request.
-    var traitsIfKnown: ServerTraits? { known.withLock { $0 } }
+    var traitsIfKnown: ServerTraits? { known.withLock { $0.traits } }
 
     func traits() async throws(FileProviderError) -> ServerTraits {
         if let traits = traitsIfKnown { return traits }
@@ -29,7 +36,7 @@ final class ServerProbe: Sendable {
                 do throws(FileProviderError) { result = .success(try await self.probe()) } catch {
                     result = .failure(error)
                 }
-                self.known.withLock { $0 = try? result.get() }
+                self.known.withLock { $0.traits = try? result.get() }
                 self.running.withLock { $0 = nil }
                 return result
             }
@@ -67,7 +74,7 @@ final class ServerProbe: Sendable {
             // (Its locks come from an app, and are not needed.)
             traits.hasLocks = false
             if let cloud = traits.cloud {
-                traits.capabilities = try await CloudCapabilities.ask(cloud, client)
+                traits.capabilities = try await capabilities(cloud)
                 if traits.capabilities.hasLocks { client.include(DAVProperty.ofLocks) }
             }
             if let trash = traits.cloud?.trash {
@@ -90,5 +97,21 @@ final class ServerProbe: Sendable {
             "the server answers",
             metadata: ["url": "\(root)", "family": "\(traits.family)", "identifiers": "\(traits.keepsIdentifiers)"])
         return traits
+    }
+
+    /// - Throws: what may pass. A server that goes on like that has none, so that its documents can be used.
+    private func capabilities(_ cloud: CloudPlaces) async throws(FileProviderError) -> CloudCapabilities {
+        do throws(FileProviderError) { return try await CloudCapabilities.ask(cloud, client) } catch {
+            let isLasting = known.withLock { known in
+                let (since, count) = known.failing ?? (.now, 0)
+                known.failing = (since, count + 1)
+                return count >= Self.patience.count && since.duration(to: .now) >= Self.patience.time
+            }
+            guard error.code == .serverUnreachable, isLasting else { throw error }
+            logger.warning(
+                "the server does not say what it can do: no signals of changes, locks and rules for names",
+                metadata: ["url": "\(root)", "error": "\(error)"])
+            return CloudCapabilities()
+        }
     }
 }

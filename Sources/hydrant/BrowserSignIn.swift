@@ -23,9 +23,15 @@ enum BrowserSignIn {
         )
         return try await interruptible {
             let grant = try await flow.wait(within: patience)
-            // Ctrl-C came with the answer.
-            if Task.isCancelled { await revoke(grant, settings) }
-            return grant
+            do {
+                let whole = try await flow.complete(grant)
+                // Ctrl-C came with the answer.
+                try Task.checkCancellation()
+                return whole
+            } catch {
+                await revoke(grant, settings)
+                throw error
+            }
         }
     }
 
@@ -40,7 +46,9 @@ enum BrowserSignIn {
     static func revoke(_ grant: LoginFlow.Grant, _ settings: AccountSettings) async {
         // (In a task of its own, which nothing has cancelled.)
         let problem = await Task { () -> String? in
-            do { try await AppPassword.revoke(settings, user: grant.user, grant.password) } catch { return "\(error)" }
+            do { try await AppPassword.revoke(settings, user: grant.user, grant.password, isNew: true) } catch {
+                return "\(error)"
+            }
             return nil
         }.value
         if let problem { warn(leftBehind(settings, problem)) }

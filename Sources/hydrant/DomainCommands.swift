@@ -85,10 +85,13 @@ struct DomainAddCommand: AsyncParsableCommand {
             if let warning = settings.plainTextWarning { warn(warning) }
             var added = Added(name: name, url: settings.url)
             let mayAskBrowser = StoreURL.isWebDAV(settings.url) && settings.user == nil && !token
-            let flow = try await mayAskBrowser ? LoginFlow.begin(settings) : nil
-            if let flow {
-                try await signIn(flow, file, &settings, &added)
-            } else {
+            switch try await mayAskBrowser ? LoginFlow.begin(settings) : .noFlow {
+            case .flow(let flow): try await signIn(flow, file, &settings, &added)
+            case .unreachable(let problem):
+                warn("\(problem); \(name) is added, but whether you can sign in there with a browser is not known")
+                added.next = "hydrant login \(name)"
+                try file.add(name, settings)
+            case .noFlow:
                 if StoreURL.isWebDAV(settings.url) { settings.url = await AccountTrial.discover(settings) }
                 if StoreURL.isS3(settings.url) { try await look(&settings, &added) }
                 try file.add(name, settings)
@@ -154,7 +157,7 @@ struct DomainAddCommand: AsyncParsableCommand {
             added.notes = trial.notes + (trial.untried.map { ["\($0); the password is kept untried"] } ?? [])
             try file.add(name, settings)
             do {
-                added.credential = try CredentialPlaces(name, settings).keep(grant.password, isAppPassword: true)
+                added.credential = try CredentialPlaces(name, settings).keep(grant.password, appPasswordOf: grant.user)
             } catch {
                 try? file.remove(name)
                 throw error

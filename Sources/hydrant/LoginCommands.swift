@@ -3,6 +3,7 @@ import ArgumentParser
 import ControlAPI
 import Daemon
 import Foundation
+import HTTPTransport
 import Stores
 
 struct LoginCommand: AsyncParsableCommand {
@@ -52,16 +53,11 @@ struct LoginCommand: AsyncParsableCommand {
                 throw AccountError(
                     "the password of \(name) comes from \(command[0]), set in config.toml; change it there")
             }
-            if SignInKind(account.settings) == .none {
-                guard StoreURL.isWebDAV(account.settings.url), !account.settings.isAnonymous else {
-                    throw AccountError(
-                        "\(name): Hydrant keeps no password for \(account.settings.url); mount it without one")
-                }
-                throw AccountError("\(name) has no user; add user = \"…\" to its section in config.toml")
-            }
             if let warning = account.settings.plainTextWarning { warn(warning) }
-            let places = try account.places
-            let (trial, place) = try await signIn(account.settings, places)
+            let (trial, place) =
+                try await
+                (SignInKind(account.settings) == .none
+                ? signInFirst(account) : signIn(account.settings, account.places))
             if json {
                 print(
                     Output.json(SignedIn(domain: name, credential: place, untried: trial.untried, notes: trial.notes)))
@@ -78,27 +74,69 @@ struct LoginCommand: AsyncParsableCommand {
     private func signIn(
         _ settings: AccountSettings, _ places: CredentialPlaces
     ) async throws -> (AccountTrial.Report, String) {
+        let old = OldAppPassword(places)
         let offersFlow = !passwordStdin && StoreURL.isWebDAV(settings.url) && !settings.usesToken
-        guard offersFlow, let flow = try await LoginFlow.begin(settings) else {
-            let secret = try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: settings, at: name)
-            return (try await AccountTrial.signIn(settings, secret, as: name), try places.keep(secret))
-        }
-        let grant = try await BrowserSignIn.run(flow, settings, as: name)
-        let old = try? places.isAppPassword ? places.find()?.secret : nil
-        do {
-            guard let user = settings.user, grant.user == user else {
-                throw AccountError(
-                    "\(name): you signed in as “\(grant.user)”, but the domain is for “\(settings.user ?? "")”; sign out in "
-                        + "the browser and try again, or add another domain")
+        switch try await offersFlow ? LoginFlow.begin(settings) : .noFlow {
+        case .flow(let flow):
+            let grant = try await BrowserSignIn.run(flow, settings, as: name)
+            do {
+                guard flow.isForDomain(grant) else {
+                    throw AccountError(
+                        "\(name): you signed in as “\(grant.user)”, but the domain is for “\(settings.user ?? "")”; sign out in "
+                            + "the browser and try again, or add another domain")
+                }
+                var tried = settings
+                tried.user = grant.user
+                let trial = try await AccountTrial.signIn(tried, grant.password, as: name)
+                let place = try places.keep(grant.password, appPasswordOf: grant.user)
+                await old?.revoke(settings, unless: grant.password)
+                return (trial, place)
+            } catch {
+                await BrowserSignIn.revoke(grant, settings)
+                throw error
             }
-            let trial = try await AccountTrial.signIn(settings, grant.password, as: name)
-            let place = try places.keep(grant.password, isAppPassword: true)
-            // Hydrant's password from before is of no use any more.
-            if let old { try? await AppPassword.revoke(settings, user: user, old) }
-            return (trial, place)
-        } catch {
-            await BrowserSignIn.revoke(grant, settings)
-            throw error
+        case .unreachable(let problem): warn(problem)
+        case .noFlow: break
+        }
+        let secret = try passwordStdin ? PasswordInput.read() : PasswordInput.ask(for: settings, at: name)
+        let trial = try await AccountTrial.signIn(settings, secret, as: name)
+        let place = try places.keep(secret)
+        await old?.revoke(settings, unless: secret)
+        return (trial, place)
+    }
+
+    /// Signs in to a domain that has no user yet: its server did not answer when it was added.
+    private func signInFirst(_ account: MountAccount) async throws -> (AccountTrial.Report, String) {
+        var settings = account.settings
+        guard StoreURL.isWebDAV(settings.url), !settings.isAnonymous else {
+            throw AccountError("\(name): Hydrant keeps no password for \(settings.url); mount it without one")
+        }
+        let noUser = AccountError("\(name) has no user; add user = \"…\" to its section in config.toml")
+        guard !passwordStdin, let domain = account.domain else { throw noUser }
+        // (What is here belongs to the URL without a user.)
+        if let mountPoint = await Mounts.byDomain()[domain] {
+            throw AccountError("\(name): is mounted at \(mountPoint) without a user; unmount it first")
+        }
+        guard try DomainRemoval(domain: domain).pending == 0 else {
+            throw AccountError(
+                "\(name): has changes that are not in the store yet; sign out first: hydrant logout \(name)")
+        }
+        switch try await LoginFlow.begin(settings) {
+        case .unreachable(let problem): throw AccountError(problem)
+        case .noFlow: throw noUser
+        case .flow(let flow):
+            if let warning = settings.signInWarning { warn(warning) }
+            let grant = try await BrowserSignIn.run(flow, settings, as: name)
+            (settings.user, settings.url) = (grant.user, grant.url)
+            do {
+                let trial = try await AccountTrial.signIn(settings, grant.password, as: name)
+                try DomainRemoval(domain: domain).run()
+                try ConfigurationFile().complete(domain, url: grant.url, user: grant.user)
+                return (trial, try CredentialPlaces(domain, settings).keep(grant.password, appPasswordOf: grant.user))
+            } catch {
+                await BrowserSignIn.revoke(grant, settings)
+                throw error
+            }
         }
     }
 
@@ -106,5 +144,27 @@ struct LoginCommand: AsyncParsableCommand {
     private func notifyDaemon(_ domain: String) async {
         guard let mountPoint = await Mounts.byDomain()[domain] else { return }
         _ = try? await ask(mountPoint, .credentialsChanged, timeout: 10)
+    }
+}
+
+/// The password that the server gave to Hydrant before: of no use after another sign-in.
+private struct OldAppPassword {
+    let user: String
+    /// Nil: it cannot be read.
+    let secret: Secret?
+
+    /// Nil: there is none.
+    init?(_ places: CredentialPlaces) {
+        guard places.isAppPassword, let user = places.user else { return nil }
+        self.user = user
+        secret = try? places.find()?.secret
+    }
+
+    func revoke(_ settings: AccountSettings, unless new: Secret) async {
+        if secret == new { return }
+        do {
+            guard let secret else { throw AccountError("it is not known any more") }
+            try await AppPassword.revoke(settings, user: user, secret)
+        } catch { warn(BrowserSignIn.leftBehind(settings, "\(error)")) }
     }
 }

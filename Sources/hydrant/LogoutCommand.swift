@@ -160,7 +160,7 @@ struct SignOut {
         let places = try CredentialPlaces(name, settings)
         if places.isAppPassword {
             do {
-                guard let user = settings.user, let secret = try places.find()?.secret else {
+                guard let user = places.user, let secret = try places.find()?.secret else {
                     throw AccountError("it is not known any more")
                 }
                 try await AppPassword.revoke(settings, user: user, secret)

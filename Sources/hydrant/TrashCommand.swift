@@ -7,8 +7,8 @@ struct TrashCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "trash", abstract: "List what is in the store's trash, or put an item back.",
         discussion: """
-            Lists deleted items, the last deleted first: when, where they were, and the ID in the trash, whoever \
-            deleted them. The items of a deleted folder come back with the folder. An item goes back to its place; if \
+            Lists deleted items, the last deleted first, at most 10,000: when, where they were, and the ID in the trash, \
+            whoever deleted them. The items of a deleted folder come back with the folder. An item goes back to its place; if \
             the folder is gone, or the name is taken, the store chooses another, and the command prints it. Needs a \
             store whose trash can be looked into, such as Nextcloud.
 
@@ -37,8 +37,13 @@ struct TrashCommand: AsyncParsableCommand {
     func run() async throws {
         if let restore { return try await putBack(restore) }
         let mountPoint = try MountedPath.mountPoint(mountpoint)
-        guard case .trashed(let items) = try await ask(mountPoint, .trash) else {
+        guard case .trashed(let items, let more) = try await ask(mountPoint, .trash) else {
             throw fail("\(mountPoint): unexpected answer from the daemon; unmount and mount again")
+        }
+        if let more {
+            warn(
+                "\(mountPoint): \(more) items that were deleted before these are not listed; --restore with the ID or the path "
+                    + "puts one back")
         }
         if json { return try StandardOutput.write(Output.json(items)) }
         try StandardOutput.write(items.map(line))
@@ -59,7 +64,9 @@ struct TrashCommand: AsyncParsableCommand {
         if let path = restored.path {
             print(path == restored.from ? path : "\(path)  (it was \(restored.from))")
         } else {
-            print("\(restored.from): is in the store again, but not at this place")
+            print(
+                "\(restored.from): is in the store again; the store does not say where, or it is outside of the mounted folder"
+            )
         }
     }
 

@@ -106,6 +106,33 @@ import Testing
         }
     }
 
+    @Test func aUserIsAddedToADomain() throws {
+        try withFile { file, path in
+            var settings = AccountSettings()
+            settings.url = "https://a/"
+            try file.add("a", settings)
+            settings.url = "https://b/"
+            try file.add("b", settings)
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            try ("# mine\n" + text.replacing("[domains.b]", with: "# of b\n[domains.b]")).write(
+                toFile: path, atomically: true, encoding: .utf8)
+            try file.complete("a", url: "https://a/files/ada/", user: "ada \"L\"")
+            #expect(
+                try String(contentsOfFile: path, encoding: .utf8)
+                    == ("# mine\n"
+                        + text.replacing("https://a/\"", with: "https://a/files/ada/\"\nuser = \"ada \\\"L\\\"\"")
+                        .replacing("[domains.b]", with: "# of b\n[domains.b]")))
+            #expect(try file.domain("a").user == "ada \"L\"")
+            #expect(try file.domain("b").user == nil && file.domain("b").url == "https://b/")
+            // It has a user now; and what has no line of its own is not changed.
+            #expect(throws: AccountError.self) { try file.complete("a", url: "https://c/", user: "bob") }
+            let inline = "domains.c = { url = \"https://c/\" }\n"
+            try inline.write(toFile: path, atomically: true, encoding: .utf8)
+            #expect(throws: AccountError.self) { try file.complete("c", url: "https://d/", user: "bob") }
+            #expect(try String(contentsOfFile: path, encoding: .utf8) == inline)
+        }
+    }
+
     @Test func aFileWithAMistakeIsNotChanged() throws {
         try withFile { file, path in
             try FileManager.default.createDirectory(

@@ -186,17 +186,127 @@ struct CloudTests {
                 ["sh", "-c", "echo '\(TestServer.password)' | \"$HYDRANT\" login work --password-stdin"],
                 environment: cloud.mount.environment, limit: 20)
             #expect(own.succeeded, "\(own)")
+            #expect(cloud.server.appPasswords == [], "Hydrant's own is of no use any more")
             let out = try cloud.hydrant("logout", "work", "--json")
-            #expect(out.succeeded && !out.stdout.contains("revoked") && cloud.server.appPasswords.count == 1, "\(out)")
+            #expect(out.succeeded && !out.stdout.contains("revoked"), "\(out)")
         }
     }
 
     @Test("the sign-in of another user is refused, and nothing is kept") func otherUser() async throws {
         try await Self.withCloud { cloud in
-            #expect(try cloud.hydrant("domain", "add", "work", cloud.server.url, "--user", "bob").succeeded)
+            let url = cloud.base + "remote.php/dav/files/bob/"
+            #expect(try cloud.hydrant("domain", "add", "work", url, "--user", "bob").succeeded)
             let login = try cloud.hydrant("login", "work")
             #expect(login.status == 1 && login.stderr.contains("you signed in as “alice”"), "\(login)")
             #expect(cloud.server.appPasswords == [] && !cloud.exists("data/hydrant/credentials/work"))
+        }
+    }
+
+    @Test("the domain's user may sign in under another login name: an address") func address() async throws {
+        try await Self.withCloud { cloud in
+            try Seeding(cloud.server.root).file("there.txt", "there\n")
+            try cloud.signIn()
+            try cloud.mountIt()
+            #expect(try cloud.mount.run("ls") == "there.txt\n")
+            try cloud.server.tell("app-passwords", "[]")
+            #expect(try !cloud.mount.shell("cat there.txt").succeeded)
+            let address = "alice@example.org"
+            try cloud.server.tell("flow", #"{"end": {"loginName": "\#(address)"}, "alias": "\#(address)"}"#)
+            let login = try cloud.hydrant("login", "work")
+            #expect(login.succeeded && cloud.server.appPasswords.count == 1, "\(login)")
+            #expect(cloud.config.contains("user = \"alice\""), "it is the same domain")
+            try waitUntil(20, "it goes on") { try cloud.mount.shell("cat there.txt").stdout == "there\n" }
+            let out = try cloud.hydrant("logout", "work", "--json")
+            #expect(out.stdout.contains("\"appPassword\" : \"revoked\"") && cloud.server.appPasswords == [], "\(out)")
+        }
+    }
+
+    @Test("a server that is away when its domain is added: the reason is shown, and login signs in later")
+    func addedWhileAway() async throws {
+        try await Self.withCloud { cloud in
+            try Seeding(cloud.server.root).file("there.txt", "there\n")
+            cloud.server.kill()
+            let added = try cloud.hydrant("domain", "add", "work", cloud.base)
+            #expect(added.succeeded && added.stderr.contains("refuses connections"), "\(added)")
+            #expect(added.stdout.contains("next: hydrant login work"), "\(added)")
+            let early = try cloud.hydrant("login", "work")
+            #expect(early.status == 1 && early.stderr.contains("refuses connections"), "\(early)")
+            try cloud.server.start()
+            // (Somebody may have mounted it in vain.)
+            try cloud.mountIt()
+            let mounted = try cloud.hydrant("login", "work")
+            #expect(mounted.status == 1 && mounted.stderr.contains("unmount it first"), "\(mounted)")
+            try cloud.mount.unmount()
+            let login = try cloud.hydrant("login", "work")
+            #expect(login.succeeded && cloud.server.appPasswords.count == 1, "\(login)")
+            #expect(cloud.config.contains("url = \"\(cloud.server.url)\"") && cloud.config.contains("user = \"alice\""))
+            try cloud.mountIt()
+            #expect(try cloud.mount.run("cat there.txt") == "there\n")
+        }
+    }
+
+    @Test(
+        "the address of a page of Nextcloud's is as good as the server's",
+        arguments: ["index.php/apps/files/", "apps/files"])
+    func page(_ path: String) async throws {
+        try await Self.withCloud { cloud in
+            let added = try cloud.hydrant("domain", "add", "work", cloud.base + path)
+            #expect(added.succeeded && cloud.config.contains("url = \"\(cloud.server.url)\""), "\(added)")
+        }
+    }
+
+    @Test("a server that redirects elsewhere says so when its domain is added") func redirected() async throws {
+        try await Self.withCloud { cloud in
+            let proxy = try FaultProxy(to: cloud.server)
+            defer { proxy.end() }
+            let head = "HTTP/1.1 302 Found\r\nLocation: https://cloud.invalid/status.php\r\n"
+            proxy.inject(.reply(head + "Content-Length: 0\r\nConnection: close\r\n\r\n"), into: "GET", times: 100)
+            let added = try cloud.hydrant("domain", "add", "work", "http://localhost:\(proxy.port)/")
+            #expect(added.stderr.contains("redirects to https://cloud.invalid"), "\(added)")
+        }
+    }
+
+    @Test("Ctrl-C just after the grant leaves no app password behind") func interruptedLate() async throws {
+        try await Self.withCloud { cloud in
+            try cloud.server.tell("user", #"{"held": true}"#)
+            let adding = try cloud.start("domain", "add", "work", cloud.base)
+            try cloud.grant(try cloud.page(of: adding))
+            try waitUntil(20, "it asks who has signed in") {
+                FileManager.default.fileExists(atPath: cloud.server.root + ".state/asked.json")
+            }
+            #expect(cloud.server.appPasswords.count == 1)
+            adding.signal(SIGINT)
+            let ended = adding.wait(limit: 20)
+            try cloud.server.tell("user", "{}")
+            #expect(ended.status == 128 + SIGINT && !ended.timedOut, "\(ended)")
+            #expect(cloud.server.appPasswords == [], "\(ended)")
+            #expect(!cloud.config.contains("[domains.work]") && !cloud.exists("data/hydrant/credentials/work"))
+        }
+    }
+
+    @Test("a server that does not say who has signed in ends the sign-in, and the app password goes") func nameless()
+        async throws
+    {
+        try await Self.withCloud { cloud in
+            try cloud.server.tell("user", #"{"status": 403}"#)
+            let added = try cloud.hydrant("domain", "add", "work", cloud.base)
+            #expect(added.status == 1 && added.stderr.contains("does not say who has signed in (403)"), "\(added)")
+            #expect(!cloud.config.contains("[domains.work]") && cloud.server.appPasswords == [])
+        }
+    }
+
+    @Test("when the answer with the app password is lost, the command says what to do about it") func lostGrant()
+        async throws
+    {
+        try await Self.withCloud { cloud in
+            let proxy = try FaultProxy(to: cloud.server)
+            defer { proxy.end() }
+            proxy.inject(.cut(5), into: "POST", path: "/login/v2/poll", times: 1_000)
+            let all = try cloud.environment().merging(["HYDRANT_SIGN_IN_PATIENCE": "5"]) { $1 }
+            let added = try cloud.mount.sandbox.run(
+                [Sandbox.executable, "domain", "add", "work", "http://localhost:\(proxy.port)/"], environment: all,
+                limit: 30)
+            #expect(added.status == 1 && added.stderr.contains("remove Hydrant's app password there"), "\(added)")
         }
     }
 
@@ -234,6 +344,10 @@ struct CloudTests {
             let added = try cloud.hydrant("domain", "add", "work", cloud.base)
             #expect(added.status == 1 && !added.stderr.contains("\u{1b}"), "\(added)")
             #expect(!cloud.config.contains("[domains.work]") && !cloud.exists("data/hydrant/credentials/work"))
+            // What cannot be revoked, because its user is none, is said.
+            let isLeft = !cloud.server.appPasswords.isEmpty
+            #expect(isLeft == answers.contains("\"end\""))
+            #expect(added.stderr.contains("remove it there by hand") == isLeft, "\(added)")
         }
     }
 
@@ -277,10 +391,12 @@ struct CloudTests {
             try shows("many new documents", "ls f/g | wc -l", "21\n")
             // The server restarts: later changes still come.
             cloud.server.kill()
+            try store.file("f/g/meanwhile.txt", "while nobody told\n")
             try cloud.server.start()
             try waitUntil(20, "the connection is up again") {
                 try mount.logLines(with: "the server tells of changes") == 2
             }
+            try shows("a change from before", "cat f/g/meanwhile.txt", "while nobody told\n")
             try store.file("f/g/new.txt", "after the restart\n")
             try shows("a change after the restart", "cat f/g/new.txt", "after the restart\n")
             let start = ContinuousClock.now

@@ -111,8 +111,16 @@ import Trees
         private let state = Mutex((isUp: false, questions: 0))
         private let stream: AsyncStream<ChangeSignal>
         private let continuation: AsyncStream<ChangeSignal>.Continuation
+        private let openings = AsyncStream.makeStream(of: Void.self)
 
         init() { (stream, continuation) = AsyncStream.makeStream() }
+
+        func signalOpenings() -> AsyncStream<Void>? { openings.stream }
+        /// The connection comes up.
+        func open() {
+            isSignaling = true
+            openings.continuation.yield(())
+        }
 
         var questions: Int { state.withLock { $0.questions } }
         var isSignaling: Bool {
@@ -152,6 +160,21 @@ import Trees
             provider.isSignaling = false
             let after = provider.questions
             try waitUntil(5, "it is asked often again") { provider.questions >= after + 20 }
+        }
+    }
+
+    @Test("what changed while the connection for signals was down is asked for when it comes up") func opened()
+        async throws
+    {
+        let provider = Connected()
+        try provider.base.put("a", "one")
+        var times = SyncTimes.quick
+        times.poll = 3_600
+        try await withStore(provider, times: times) { store in
+            _ = try store.files.tree(reading: false)
+            try provider.base.put("b", "two")
+            provider.open()
+            try waitUntil(5, "it is asked at once") { try store.files.exists("b") }
         }
     }
 }

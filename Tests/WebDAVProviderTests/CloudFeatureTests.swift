@@ -105,7 +105,131 @@ struct CloudFeatureTests {
         }
     }
 
+    @Test("links of an ownCloud, which answers in JSON only when the URL says so") func linksOfOwnCloud() async throws {
+        try await Self.withProvider { server, provider in
+            try server.tell("shares", #"{"xml": true}"#)
+            try Seeding(server.root).file("a", "one")
+            let item = try await Self.item("a", provider)
+            let link = try await provider.shareLink(to: item.identifier, terms: LinkTerms(allowsEditing: true))
+            #expect(link.allowsEditing)
+            #expect(try await provider.sharedLinks(to: item.identifier) == [link])
+            try await provider.endSharedLink(link.identifier, to: item.identifier)
+            #expect(try await provider.sharedLinks(to: item.identifier).isEmpty)
+        }
+    }
+
+    private static func withProxy(
+        _ body: (TestServer, FaultProxy, WebDAVProvider) async throws -> Void
+    ) async throws {
+        var options = ServerOptions()
+        options.wantsPassword = true
+        try await withServer(.nextcloud, options) { server in
+            let proxy = try FaultProxy(to: server)
+            defer { proxy.end() }
+            let provider = try server.provider(at: "http://localhost:\(proxy.port)\(server.path)")
+            _ = try await provider.probe.traits()
+            let result: Result<Void, any Error>
+            do { result = .success(try await body(server, proxy, provider)) } catch { result = .failure(error) }
+            await provider.invalidate()
+            try result.get()
+        }
+    }
+
+    private static func page(_ status: String) -> String {
+        "HTTP/1.1 \(status)\r\nContent-Type: text/html\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
+    }
+
+    @Test(
+        "a link whose answer is lost, or cannot be read, does not stay",
+        arguments: [
+            FaultProxy.Fault.cut(10), .cut(0), .replyAfterwards(""), .replyAfterwards(page("200 OK")),
+            .replyAfterwards(page("504 Gateway Timeout")),
+        ])
+    func lostLink(_ fault: FaultProxy.Fault) async throws {
+        try await Self.withProxy { server, proxy, provider in
+            try Seeding(server.root).file("a", "one")
+            let item = try await Self.item("a", provider)
+            let before = try await provider.shareLink(to: item.identifier, terms: LinkTerms())
+            proxy.inject(fault, into: "POST", path: "/shares")
+            await #expect {
+                _ = try await provider.shareLink(to: item.identifier, terms: LinkTerms())
+            } throws: {
+                ($0 as? FileProviderError)?.message.contains("the link that was made is ended") == true
+            }
+            #expect(try await provider.sharedLinks(to: item.identifier) == [before])
+            #expect(proxy.requests.count { $0.hasPrefix("POST") } == 2, "each request makes a link")
+        }
+    }
+
+    @Test("where nobody can say whether there is a link, the error says so") func unknownLink() async throws {
+        try await Self.withProxy { server, proxy, provider in
+            try Seeding(server.root).file("a", "one")
+            let item = try await Self.item("a", provider)
+            proxy.inject(.reset, into: "POST", path: "/shares")
+            await #expect {
+                _ = try await provider.shareLink(to: item.identifier, terms: LinkTerms())
+            } throws: {
+                ($0 as? FileProviderError)?.message.contains("a link may have been made") == true
+            }
+        }
+    }
+
+    @Test("a link that nobody waits for any more does not stay") func cancelledLink() async throws {
+        try await Self.withProxy { server, proxy, provider in
+            try Seeding(server.root).file("a", "one")
+            let item = try await Self.item("a", provider)
+            proxy.inject(.late(0.5), into: "POST", path: "/shares")
+            let sharing = Task { try await provider.shareLink(to: item.identifier, terms: LinkTerms()) }
+            while !proxy.requests.contains(where: { $0.hasPrefix("POST") }) {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            sharing.cancel()
+            await #expect {
+                _ = try await sharing.value
+            } throws: {
+                ($0 as? FileProviderError)?.code == .cancelled
+            }
+            #expect(proxy.requests.contains { $0.hasPrefix("DELETE") })
+            #expect(try await provider.sharedLinks(to: item.identifier).isEmpty)
+        }
+    }
+
+    @Test("a link without a term that the server ignores is taken back", arguments: ["password", "expireDate"])
+    func ignoredTerm(_ term: String) async throws {
+        try await Self.withProvider { server, provider in
+            try server.tell("shares", #"{"ignores": ["\#(term)"]}"#)
+            try Seeding(server.root).file("a", "one")
+            let item = try await Self.item("a", provider)
+            let day = FileTime(seconds: Int64(Date().timeIntervalSince1970) + 3 * 86_400)
+            await #expect {
+                _ = try await provider.shareLink(
+                    to: item.identifier, terms: LinkTerms(password: "correct horse", until: day))
+            } throws: {
+                ($0 as? FileProviderError)?.message.hasSuffix("; no link was made") == true
+            }
+            #expect(try await provider.sharedLinks(to: item.identifier).isEmpty)
+        }
+    }
+
     // MARK: Favourites and tags
+
+    @Test("a refusal of the favourites that passes is no reason to ask no more") func refusedMarks() async throws {
+        try await Self.withProxy { server, proxy, provider in
+            try Seeding(server.root).file("a", "one")
+            let item = try await Self.item("a", provider)
+            proxy.inject(.reply(Self.page("403 Forbidden")), into: "REPORT")
+            _ = try await provider.folderVersion(of: .rootContainer)
+            let before = try await provider.folderVersion(of: .rootContainer)
+            _ = try await provider.setFavorite(true, of: item.identifier)
+            #expect(try await provider.folderVersion(of: .rootContainer) != before)
+            // A server that has no such question is asked once.
+            proxy.inject(.reply(Self.page("415 Unsupported Media Type")), into: "REPORT")
+            _ = try await provider.folderVersion(of: .rootContainer)
+            let count = proxy.requests.count { $0.hasPrefix("REPORT") }
+            _ = try await provider.folderVersion(of: .rootContainer)
+            #expect(proxy.requests.count { $0.hasPrefix("REPORT") } == count)
+        }
+    }
 
     /// A request of another client, with the account's password.
     private static func send(
@@ -238,6 +362,34 @@ struct CloudFeatureTests {
                 #expect(code == .noSuchItem, "\(name)")
             }
         }
+    }
+
+    @Test("an item whose new place the server does not tell is restored all the same") func restoredSomewhere()
+        async throws
+    {
+        try await Self.withProxy { server, proxy, provider in
+            try Seeding(server.root).file("a", "one")
+            let item = try await Self.item("a", provider)
+            try await provider.trashItem(item.identifier, baseVersion: item.version)
+            let trashed = try #require(try await provider.trashedItems().first)
+            proxy.inject(.reply(Self.page("500 Internal Server Error")), into: "SEARCH", times: 1_000)
+            #expect(try await provider.restoreTrashedItem(trashed.identifier) == nil)
+            #expect(try Seeding(server.root).text("a") == "one")
+        }
+    }
+
+    @Test("of a trash with more items than fit, those that were deleted last remain") func newestTrash() {
+        var trash = NewestTrash(most: 3)
+        for second in [5, 1, 9, 3, 8, 2, 7, 4, 6] as [Int64] {
+            trash.add(
+                TrashEntry(
+                    identifier: "\(second)", path: ["a"], kind: .document, size: 0, deleted: FileTime(seconds: second)))
+        }
+        trash.add(TrashEntry(identifier: "unknown", path: ["a"], kind: .document, size: 0, deleted: nil))
+        #expect(trash.entries.map(\.identifier) == ["9", "8", "7"])
+        var few = NewestTrash(most: 3)
+        few.add(TrashEntry(identifier: "one", path: ["a"], kind: .document, size: 0, deleted: nil))
+        #expect(few.entries.map(\.identifier) == ["one"])
     }
 
     // MARK: What comes from elsewhere

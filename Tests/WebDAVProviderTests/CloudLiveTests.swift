@@ -146,6 +146,23 @@ struct CloudLiveTests {
         }
     }
 
+    @Test("a Nextcloud that cannot say whether the password is right has not refused it") func failing() async throws {
+        try await Self.withProvider(#"{"notify_push": true}"#) { server, provider in
+            let error = "err: Error while sending authentication request to nextcloud: Server error: 503"
+            try server.tell("push", #"{"answer": "\#(error)"}"#)
+            let proxy = try FaultProxy(to: server)
+            defer { proxy.end() }
+            let watched = try server.provider(at: "http://localhost:\(proxy.port)\(server.path)")
+            let heard = Heard(watched)
+            try await Self.until("it was tried") { proxy.requests.contains { $0.hasSuffix("/push/ws") } }
+            try server.tell("push", "{}")
+            // (After a refused password it would take a quarter of an hour.)
+            try await Self.until("the connection is up") { watched.isSignaling }
+            await watched.invalidate()
+            await heard.end()
+        }
+    }
+
     private final class ChangingCredential: CredentialSource {
         private let state: Mutex<(value: Credential, asked: Int)>
         init(_ value: Credential) { state = Mutex((value, 0)) }
@@ -194,6 +211,8 @@ struct CloudLiveTests {
         "messages of the server",
         arguments: [
             ("authenticated", PushMessage.authenticated), ("err: Invalid credentials", .refused),
+            ("err: Error while sending authentication request to nextcloud: Server error: 503", .failed),
+            ("err: Invalid authentication message", .failed), ("err:", .failed),
             ("notify_file", .changed([])), ("notify_file_id [7,8]", .changed([7, 8])),
             ("notify_file_id [ 7 ]", .changed([7])), ("notify_file_id []", .changed([])),
             ("notify_file_id [7,x]", .changed([])), ("notify_file_id [99999999999999999999]", .changed([])),
@@ -298,6 +317,36 @@ struct CloudLiveTests {
         let root = try #require(HTTPLocation("https://h/nc/remote.php/dav/files/ada/"))
         let cloud = try #require(CloudPlaces(root: root))
         #expect(CloudCapabilities(Array(json.utf8), cloud) == CloudCapabilities())
+    }
+
+    @Test(
+        "a server that cannot say just now what it can do is asked again; one that has no such page is not",
+        arguments: [(502, true), (500, true), (429, true), (404, false), (501, false)])
+    func lateCapabilities(_ status: Int, _ mayPass: Bool) async throws {
+        try await Self.withProvider(#"{"status": \#(status)}"#) { server, provider in
+            if mayPass {
+                await #expect {
+                    _ = try await provider.probe.traits()
+                } throws: {
+                    ($0 as? FileProviderError)?.code == .serverUnreachable
+                }
+            } else {
+                #expect(try await provider.probe.traits().capabilities == CloudCapabilities())
+            }
+            try server.tell("capabilities", #"{"notify_push": true, "files": {"locking": "1.0"}}"#)
+            let capabilities = try await provider.probe.traits().capabilities
+            #expect((capabilities.push != nil) == mayPass && capabilities.hasLocks == mayPass)
+        }
+    }
+
+    @Test(
+        "a public link, or the old URL, names no user of the server",
+        arguments: [
+            "https://h/public.php/dav/files/TOKEN/", "https://h/nc/public.php/webdav/", "https://h/remote.php/webdav/",
+            "https://h/dav/files/ada/", "https://h/remote.php/dav/files/",
+        ])
+    func noUser(_ url: String) throws {
+        #expect(try CloudPlaces(root: #require(HTTPLocation(url))) == nil)
     }
 
     @Test("the WebSocket is on the server that the user named") func socket() throws {

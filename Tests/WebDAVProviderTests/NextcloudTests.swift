@@ -77,6 +77,11 @@ struct NextcloudTests {
             #expect(versions.map(\.identifier) == ["1700000100", "1700000000"])
             #expect(versions.map(\.size) == [14, 5])
             #expect(versions.map(\.contentModificationDate.seconds) == [1_700_000_100, 1_700_000_000])
+            #expect(versions.allSatisfy { $0.label == nil && $0.author == nil })
+            try server.tell(
+                "versions", #"{"1700000000": {"version-label": "before <b> & co", "version-author": "bob"}}"#)
+            let named = try await provider.versions(of: item.identifier, limit: 10)
+            #expect(named.map(\.label) == [nil, "before <b> & co"] && named.map(\.author) == [nil, "bob"])
             let sink = CollectingSink(range: 0..<14)
             try await provider.startProvidingVersion(versions[0], of: item.identifier, into: sink)
             #expect(sink.bytes == Array("second, longer".utf8))

@@ -75,6 +75,26 @@ package struct ConfigurationFile: Sendable {
         }
     }
 
+    /// Gives a domain without a user its user, and the URL of the user's documents.
+    package func complete(_ name: String, url: String, user: String) throws(AccountError) {
+        try change { (text: String) throws(AccountError) -> String in
+            let keys = KeyLines(text)
+            guard try Configuration(text, file: path).domains[name]?.user == nil,
+                keys.line(of: ["domains", name, ConfigurationKey.user.rawValue]) == nil,
+                let line = keys.line(of: ["domains", name, ConfigurationKey.url.rawValue]),
+                KeyLines.section(["domains", name], in: text)?.contains(line - 1) == true
+            else {
+                throw AccountError(
+                    "\(path): user and url of \(name) cannot be written there; write them by hand: user = "
+                        + "\(Self.quoted(user)), url = \(Self.quoted(url))")
+            }
+            var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+            lines[line - 1] = "\(ConfigurationKey.url.rawValue) = \(Self.quoted(url))"
+            lines.insert("\(ConfigurationKey.user.rawValue) = \(Self.quoted(user))", at: line)
+            return lines.joined(separator: "\n")
+        }
+    }
+
     // MARK: The file
 
     private func text() throws(AccountError) -> String {

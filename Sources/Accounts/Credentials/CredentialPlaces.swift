@@ -32,18 +32,27 @@ package struct CredentialPlaces: Sendable {
 
     /// Stores the secret in the keyring if one is running and accepts it, else in a file.
     ///
-    /// - Parameter isAppPassword: the server gave it to Hydrant, which revokes it at the sign-out.
+    /// - Parameter user: the server gave Hydrant the secret for this login name; Hydrant revokes it at the sign-out.
     /// - Returns: the place.
-    package func keep(_ secret: Secret, isAppPassword: Bool = false) throws(AccountError) -> String {
+    package func keep(_ secret: Secret, appPasswordOf user: String? = nil) throws(AccountError) -> String {
         // The note is never there with a password that is the user's own.
         try appPasswords.forget(domain)
         let place = try keepSecret(secret)
-        if isAppPassword { try appPasswords.keep(domain) }
+        guard let user else { return place }
+        do throws(AccountError) { try appPasswords.keep(domain, user: user) } catch {
+            // (Another domain of this name must not find it.)
+            try? forget()
+            throw error
+        }
         return place
     }
 
     /// The server gave the kept password to Hydrant.
     package var isAppPassword: Bool { settings.passwordCommand == nil && appPasswords.has(domain) }
+
+    /// The name to sign in with. An app password is good only with the name that was typed for it, an address say. The
+    /// domain keeps its own, by which its documents here are known.
+    package var user: String? { (isAppPassword ? appPasswords.user(of: domain) : nil) ?? settings.user }
 
     private func keepSecret(_ secret: Secret) throws(AccountError) -> String {
         if SecretServiceStore.isRunning {
@@ -65,7 +74,7 @@ package struct CredentialPlaces: Sendable {
     }
 
     package func credential(_ secret: Secret) -> Credential {
-        settings.usesToken ? .bearer(secret) : .basic(user: settings.user ?? "", password: secret)
+        settings.usesToken ? .bearer(secret) : .basic(user: user ?? "", password: secret)
     }
 }
 

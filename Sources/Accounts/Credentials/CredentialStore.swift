@@ -49,7 +49,7 @@ package struct FileStore: CredentialStore {
     }
 }
 
-/// Which domains have a password that the server gave to Hydrant: an empty file for each.
+/// Which domains have a password that the server gave to Hydrant: a file for each, with the name to sign in with.
 struct AppPasswordNotes: Sendable {
     private let folder: String
 
@@ -59,9 +59,16 @@ struct AppPasswordNotes: Sendable {
 
     func has(_ domain: String) -> Bool { access(folder + "/" + domain, F_OK) == 0 }
 
-    func keep(_ domain: String) throws(AccountError) {
+    /// Nil: not known (an empty note).
+    func user(of domain: String) -> String? {
+        guard let data = FileManager.default.contents(atPath: folder + "/" + domain), (1...1_000).contains(data.count)
+        else { return nil }
+        return String(validating: data, as: UTF8.self)
+    }
+
+    func keep(_ domain: String, user: String) throws(AccountError) {
         try PrivateFile.makeFolder(folder)
-        try PrivateFile.write([], to: folder + "/" + domain)
+        try PrivateFile.write(Array(user.utf8), to: folder + "/" + domain)
     }
 
     func forget(_ domain: String) throws(AccountError) {

@@ -31,6 +31,8 @@ actor ChangeListener {
     private var hasVersions = true
     /// How often in a row it was time to poll while the connection for signals was up.
     private var pollsConnected = 0
+    private var isPolling = false
+    private var pollsAgain = false
     /// With that connection, one poll in so many takes place.
     static let pollsPerConnectedPoll = 10
 
@@ -63,7 +65,11 @@ actor ChangeListener {
         take(.everything)
         let client = client
         let connected = client.mayConnectSignals ? listen() : nil
-        defer { connected?.cancel() }
+        let openings = connected == nil ? nil : watchOpenings()
+        defer {
+            connected?.cancel()
+            openings?.cancel()
+        }
         if connected == nil, let signals = client.changeSignals() {
             for await signal in signals { take(signal) }
         }
@@ -88,7 +94,18 @@ actor ChangeListener {
         return Task { for await signal in signals { take(signal) } }
     }
 
-    /// Also the first time after the connection is up: it says nothing of what changed before.
+    /// Polls each time the connection has come up: it says nothing of what changed before.
+    private func watchOpenings() -> Task<Void, Never>? {
+        guard !client.enumeratesChanges, let openings = client.signalOpenings() else { return nil }
+        return Task {
+            for await _ in openings {
+                pollsConnected = 1
+                await poll()
+            }
+        }
+    }
+
+    /// Also the first time after the connection is seen to be up.
     private func isTimeToPoll() -> Bool {
         guard client.hasConnectedSignals else {
             pollsConnected = 0
@@ -100,7 +117,19 @@ actor ChangeListener {
 
     // MARK: Polling
 
+    /// One at a time: a call meanwhile makes it begin anew.
     private func poll() async {
+        pollsAgain = true
+        if isPolling { return }
+        isPolling = true
+        while pollsAgain && !isOver {
+            pollsAgain = false
+            await pollOnce()
+        }
+        isPolling = false
+    }
+
+    private func pollOnce() async {
         var stale: Set<InodeID> = []
         for inode in remote.opened.take() {
             // (The document may have no name any more.)

@@ -32,7 +32,11 @@ extension StoreClient {
         let link = try await reporting(.shareLink, identifier, at: path) { () async throws(FileProviderError) in
             try await links.shareLink(to: identifier, terms: terms)
         }
-        if let problem = link.problem { throw Self.impossible("the link that the provider made", problem) }
+        if let problem = link.problem {
+            // A link that nobody sees must not stay.
+            try? await links.endSharedLink(link.identifier, to: identifier)
+            throw Self.impossible("the link that the provider made", problem)
+        }
         return link
     }
 

@@ -13,12 +13,16 @@ struct CloudCapabilities: Sendable, Equatable {
     var push: HTTPLocation?
 
     /// - Returns: nothing beyond the defaults where the server does not say, as ownCloud.
-    /// - Throws: when the server does not answer, or takes no password.
+    /// - Throws: when the server does not answer, cannot do so just now, or takes no password.
     static func ask(_ cloud: CloudPlaces, _ client: DAVClient) async throws(FileProviderError) -> CloudCapabilities {
         let place = cloud.page(["ocs", "v2.php", "cloud", "capabilities"], query: "format=json")
         let request = HTTPRequest("GET", place, headers: [("OCS-APIRequest", "true")], retries: .always)
         let bytes = try await client.transport.exchange(request) { reply in
             let bytes = try await reply.prefix(mostBytes + 1)
+            if [408, 429].contains(reply.status) || reply.status >= 500 && reply.status != 501 {
+                throw FileProviderError(
+                    .serverUnreachable, "\(place.origin): cannot say just now what it can do (\(reply.status))")
+            }
             return reply.status == 200 && reply.encoding == nil && bytes.count <= mostBytes ? bytes : []
         }
         return CloudCapabilities(bytes, cloud)
@@ -50,14 +54,5 @@ struct CloudCapabilities: Sendable, Equatable {
             let place = HTTPLocation(scheme.value + text.dropFirst(scheme.key.count)), place.query == nil
         else { return nil }
         return HTTPLocation(origin: cloud.service.origin, components: place.components, isFolder: place.isFolder)
-    }
-}
-
-extension CloudPlaces {
-    /// A page of the server that is no WebDAV, below the same folder as `remote.php`.
-    func page(_ names: [String], query: String) -> HTTPLocation {
-        HTTPLocation(
-            origin: service.origin, components: service.components.dropLast(2) + names.map { Array($0.utf8) },
-            isFolder: false, query: query)
     }
 }

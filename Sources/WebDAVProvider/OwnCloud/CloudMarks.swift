@@ -1,6 +1,6 @@
-import Crypto
 package import FileProvider
 import HTTPTransport
+import Hashing
 import Surroundings
 
 extension WebDAVProvider: FavoriteKeeping {
@@ -99,29 +99,30 @@ extension WebDAVProvider: FolderVersioning {
         ) { "\($0.href) \($0.properties[.entityTag] ?? "")" }
     }
 
-    /// - Returns: empty: the server does not answer such a question, and is not asked again.
+    /// - Returns: empty: the server does not answer such a question. It is not asked again if it knows none such.
     private func digest(
         _ list: ServerHabits.MarkList, _ request: HTTPRequest, _ text: @Sendable (DAVResponse) -> String?
     ) async throws(FileProviderError) -> String {
         if habits.lacks(list) { return "" }
         var found: [String] = []
-        let isAnswered = try await client.transport.exchange(request) { reply in
+        let status = try await client.transport.exchange(request) { reply in
             guard reply.status == 207 else {
                 _ = try? await reply.prefix(64 << 10)
-                // (Signing in again, or waiting, may help; another answer to this question will not come.)
+                // Signing in again, or waiting, may help.
                 let what = "\(request.location)"
-                if reply.status == 401 || reply.status >= 500 && reply.status != 501,
+                if [401, 408, 429].contains(reply.status) || reply.status >= 500 && reply.status != 501,
                     let error = HTTPFailure.error(status: reply.status, what, root.origin)
                 {
                     throw error
                 }
-                return false
+                return reply.status
             }
             try await client.read(reply, "\(request.location)") { found += $0.compactMap(text) }
-            return true
+            return reply.status
         }
-        guard isAnswered else {
-            habits.noteLacking(list)
+        guard status == 207 else {
+            // (A refusal by a rule of the administrator's, or by a lock, may pass.)
+            if [400, 404, 405, 415, 501].contains(status) { habits.noteLacking(list) }
             return ""
         }
         return SHA256.hash(data: Array(found.sorted().joined(separator: "\n").utf8)).prefix(12).hexadecimal

@@ -20,14 +20,16 @@ struct CloudPlaces: Sendable, Equatable {
     /// The user's topmost folder; the mounted one may be in it.
     var files: HTTPLocation
 
+    private static let beforeUser = ["remote.php", "dav", "files"].map { Array($0.utf8) }
+
     /// - Parameter root: the mounted folder. The result is nil when its URL is of another form (`…/remote.php/webdav/`,
-    ///   a public link), which does not name the user.
+    ///   a public link as `…/public.php/dav/files/TOKEN/`), which does not name the user.
     init?(root: HTTPLocation) {
         let components = root.components
         guard
             let files = components.indices.first(where: { index in
-                index > 0 && components[index] == Array("files".utf8) && components[index - 1] == Array("dav".utf8)
-                    && index + 1 < components.count
+                index >= 2 && index + 1 < components.count
+                    && components[(index - 2)...index].elementsEqual(Self.beforeUser)
             })
         else { return nil }
         func place(_ names: [[UInt8]]) -> HTTPLocation {

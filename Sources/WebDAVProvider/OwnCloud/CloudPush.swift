@@ -15,14 +15,35 @@ final class CloudPush: Sendable {
         var count = 0
         /// Ends the pause before the next try.
         var wake: FirstAnswer<Void>?
+        /// The password may have changed since the present try began: no pause follows it.
+        var isInvited = false
         var isOver = false
+        var openings: AsyncStream<Void>.Continuation?
     }
     private let state = Mutex(State())
 
     var isUp: Bool { state.withLock { $0.up == $0.count } }
 
     /// The password may have changed.
-    func tryNow() { state.withLock { $0.wake }?.resume(()) }
+    func tryNow() {
+        let wake = state.withLock { state in
+            state.isInvited = true
+            return state.wake
+        }
+        wake?.resume(())
+    }
+
+    /// An element for each time the connection comes up; the newest call has them.
+    func openings() -> AsyncStream<Void> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (old, isOver) = state.withLock { state in
+            defer { state.openings = state.isOver ? nil : continuation }
+            return (state.openings, state.isOver)
+        }
+        old?.finish()
+        if isOver { continuation.finish() }
+        return stream
+    }
 
     func signals(for provider: WebDAVProvider) -> AsyncStream<ChangeSignal> {
         let (stream, continuation) = AsyncStream.makeStream(
@@ -50,10 +71,11 @@ final class CloudPush: Sendable {
 
     /// Begins to close the connection; ``hasEnded()`` waits for it.
     func end() {
-        let task = state.withLock { state in
+        let (task, openings) = state.withLock { state in
             state.isOver = true
-            return state.task
+            return (state.task, state.openings)
         }
+        openings?.finish()
         task?.cancel()
     }
 
@@ -69,6 +91,7 @@ final class CloudPush: Sendable {
         while !Task.isCancelled {
             let start = ContinuousClock.now
             var isRefused = false
+            state.withLock { $0.isInvited = false }
             do throws(FileProviderError) {
                 let traits = try await provider.probe.traits()
                 guard let socket = traits.capabilities.push else { return }
@@ -85,8 +108,11 @@ final class CloudPush: Sendable {
             let pause = pauses.next(after: wasUp ? start.duration(to: .now) : .zero, isRefused: isRefused)
             if Task.isCancelled { return }
             let wake = FirstAnswer<Void>()
-            state.withLock { $0.wake = wake }
-            await wake.wait(within: pause, otherwise: ())
+            let isInvited = state.withLock { state in
+                state.wake = wake
+                return state.isInvited
+            }
+            if !isInvited { await wake.wait(within: pause, otherwise: ()) }
             state.withLock { $0.wake = nil }
         }
     }
@@ -105,22 +131,42 @@ final class CloudPush: Sendable {
             try await webSocket.send(user)
             try await webSocket.send(password.revealed)
             let answer = FirstAnswer<Bool>()
+            // The server's texts are read at once, so that it does not seem silent while we ask what they mean.
+            let (changes, news) = AsyncStream.makeStream(
+                of: [Int64].self, bufferingPolicy: .bufferingNewest(Self.mostWaiting))
             return try await withThrowingTaskGroup(of: Bool?.self) { group in
                 group.addTask {
                     if await answer.wait(within: Self.patience, otherwise: false) { return nil }
                     throw FileProviderError(.serverUnreachable, "\(socket): did not answer to the password in time")
                 }
+                group.addTask {
+                    for await numbers in changes {
+                        let found = await provider.signals(of: numbers)
+                        // (After the connection's end everything is asked for anyway.)
+                        if Task.isCancelled { break }
+                        for one in found { signal(one) }
+                    }
+                    return nil
+                }
                 group.addTask { [self] in
                     for try await text in webSocket.texts {
                         switch PushMessage(text) {
                         case .authenticated:
-                            state.withLock { $0.up = number }
+                            let openings = state.withLock { state in
+                                state.up = number
+                                return state.openings
+                            }
                             provider.logger.info("the server tells of changes", metadata: ["url": "\(socket)"])
                             answer.resume(true)
                             try await webSocket.send("listen notify_file_id")
+                            // (From here on each change is told: what changed before has to be asked for.)
+                            openings?.yield(())
                         case .refused: return false
+                        case .failed:
+                            throw FileProviderError(
+                                .serverUnreachable, "\(socket): cannot sign in: \(text.prefix(200))")
                         case .changed(let numbers):
-                            for found in await provider.signals(of: numbers) { signal(found) }
+                            if case .dropped = news.yield(numbers) { signal(.everything) }
                         case .other: break
                         }
                     }
@@ -135,6 +181,8 @@ final class CloudPush: Sendable {
         }
     }
 
+    /// Texts of the server that we have not asked about yet.
+    private static let mostWaiting = 100
     /// For the server's answer to the password; it gives itself 15 s for that.
     private static let patience = Duration.seconds(20)
 }
@@ -162,6 +210,8 @@ struct PushPauses {
 enum PushMessage: Equatable {
     case authenticated
     case refused
+    /// The server could not find out whether the password is right.
+    case failed
     /// Numbers of documents and folders; empty: the server does not say which.
     case changed([Int64])
     case other
@@ -173,7 +223,8 @@ enum PushMessage: Equatable {
         let words = text.split(separator: " ", maxSplits: 1)
         switch words.first {
         case "authenticated": self = .authenticated
-        case "err:": self = .refused
+        // (The push server asks the Nextcloud; its other errors say that the Nextcloud did not answer.)
+        case "err:": self = words.count == 2 && words[1].hasPrefix("Invalid credentials") ? .refused : .failed
         case "notify_file": self = .changed([])
         case "notify_file_id" where words.count == 2:
             let list = words[1].drop { $0 == "[" || $0 == " " }.prefix { $0 != "]" }
@@ -191,6 +242,8 @@ extension WebDAVProvider: ConnectedSignaling {
     package var isSignaling: Bool { push.isUp }
 
     package func changeSignals() -> AsyncStream<ChangeSignal> { push.signals(for: self) }
+
+    package func signalOpenings() -> AsyncStream<Void>? { push.openings() }
 
     /// - Parameter numbers: of items that somebody made, changed, moved or deleted; empty: not known.
     func signals(of numbers: [Int64]) async -> [ChangeSignal] {

@@ -1,5 +1,6 @@
 package import FileProvider
 import HTTPTransport
+import Logging
 
 /// Source: docs.nextcloud.com, developer manual, WebDAV, trashbin.
 extension WebDAVProvider: TrashRestoring {
@@ -8,14 +9,12 @@ extension WebDAVProvider: TrashRestoring {
         let properties: [DAVProperty] = [
             .resourceType, .contentLength, .lastModified, .fileID, .trashPlace, .trashMoment, .wholeSize,
         ]
-        var items: [TrashEntry] = []
+        var items = NewestTrash()
         let isThere = try await client.list(trash, .children, properties, ofAll: true) { responses in
-            for response in responses {
-                if let item = item(response, in: trash, cloud), items.count <= TrashEntry.most { items.append(item) }
-            }
+            for response in responses { if let item = item(response, in: trash, cloud) { items.add(item) } }
         }
         guard isThere else { throw FileProviderError(.unsupported, "\(root): the server has no trash any more") }
-        return items
+        return items.entries
     }
 
     /// - Throws: ``FileProviderError/Code/unsupported``: this user has no trash.
@@ -63,7 +62,15 @@ extension WebDAVProvider: TrashRestoring {
         // 404: it was restored, and only the answer to an earlier attempt was lost.
         guard outcome.isSuccess || outcome.status == 404 else { throw refusal(outcome.status, name) }
         let number = before.properties[.fileID].flatMap { Int64($0) }
-        let now = try await place(restored: number, before.properties[.trashPlace], cloud)
+        let now: HTTPLocation?
+        do throws(FileProviderError) {
+            now = try await place(restored: number, before.properties[.trashPlace], cloud)
+        } catch {
+            // It is out of the trash, whether or not the server says where it is.
+            guard outcome.isSuccess else { throw error }
+            logger.debug("cannot find a restored item", metadata: ["name": "\(name)", "error": "\(error)"])
+            return nil
+        }
         if !outcome.isSuccess, now == nil { throw Self.notInTrash(name) }
         guard let below = now?.components(below: root), !below.isEmpty else { return nil }
         return below.map { Filename(bytes: $0) }

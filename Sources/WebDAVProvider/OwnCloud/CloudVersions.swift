@@ -15,7 +15,8 @@ extension WebDAVProvider: VersionKeeping {
         let now = try await providePlaceholder(for: identifier)
         var found: [DocumentVersion] = []
         let isThere = try await client.list(
-            place, .children, [.resourceType, .contentLength, .lastModified, .entityTag]
+            place, .children,
+            [.resourceType, .contentLength, .lastModified, .entityTag, .versionLabel, .versionAuthor]
         ) { responses in
             for response in responses {
                 guard let version = DocumentVersion(response, in: place) else { continue }
@@ -77,8 +78,16 @@ extension DocumentVersion {
             let seconds = Int64(name),
             let size = response.properties[.contentLength].flatMap({ Int64($0) }), size >= 0
         else { return nil }
-        self.init(identifier: name, size: size, contentModificationDate: FileTime(seconds: seconds))
+        func text(_ property: DAVProperty) -> String? {
+            response.properties[property].flatMap { $0.isEmpty ? nil : String($0.prefix(Self.longestText)) }
+        }
+        self.init(
+            identifier: name, size: size, contentModificationDate: FileTime(seconds: seconds),
+            author: text(.versionAuthor), label: text(.versionLabel))
     }
+
+    /// In characters, of a label.
+    private static let longestText = 200
 
     fileprivate static func isNumber(_ name: String) -> Bool {
         (1...18).contains(name.utf8.count) && name.utf8.allSatisfy { (48...57).contains($0) }

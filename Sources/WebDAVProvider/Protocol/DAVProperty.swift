@@ -38,6 +38,11 @@ enum DAVProperty: String, CaseIterable {
     /// In bytes; of a folder, of all that is in it.
     case wholeSize = "http://owncloud.org/ns|size"
 
+    /// Of an earlier version of a document: the name that somebody gave it (Nextcloud 26), and the identifier of the user
+    /// who wrote it (Nextcloud 29).
+    case versionLabel = "http://nextcloud.org/ns|version-label"
+    case versionAuthor = "http://nextcloud.org/ns|version-author"
+
     fileprivate static let count = allCases.count
 
     /// From an element name of ``XMLStream``.
@@ -77,6 +82,8 @@ enum DAVProperty: String, CaseIterable {
         case .lockOwnerType: 20
         case .lockOwner: 21
         case .lockOwnerName: 22
+        case .versionLabel: 23
+        case .versionAuthor: 24
         }
     }
 

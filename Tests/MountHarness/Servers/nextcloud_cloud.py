@@ -174,6 +174,8 @@ class Answers:
         if not cloud.permissions(path) & SHARE:
             return self.ocs(404, "You are not allowed to share " + fields["path"])
         node = self.store.node(path)
+        for term in self.told("shares").get("ignores", []):
+            fields.pop(term, None)
         share = {"id": cloud.number(), "of": node.id, "is_folder": node.is_folder, "permissions": READ | SHARE,
                  "password": None, "expiration": None, "token": secrets.token_urlsafe(11)}
         # (The asked rights are ignored, except for folders with `publicUpload`: 17.0.10.)
@@ -212,4 +214,7 @@ class Answers:
 
     def ocs(self, status, message, data=()):
         meta = {"status": "ok" if status == 200 else "failure", "statuscode": status, "message": message}
+        if self.told("shares").get("xml") and "format=json" not in urlsplit(self.path).query:
+            text = f'<?xml version="1.0"?><ocs><meta><statuscode>{status}</statuscode></meta><data/></ocs>'
+            return status, [("Content-Type", "text/xml; charset=UTF-8")], text.encode()
         return status, [JSON], json.dumps({"ocs": {"meta": meta, "data": data}}).encode()

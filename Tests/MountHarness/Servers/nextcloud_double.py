@@ -419,6 +419,7 @@ class Handler(Answers, Live, http.server.BaseHTTPRequestHandler):
             for name, place in sorted(kept.items(), reverse=True):
                 about = {D + "getcontentlength": os.path.getsize(place), D + "getlastmodified": date(int(name)),
                          D + "getetag": name, D + "resourcetype": ""}
+                about |= {NC + key: escape(text) for key, text in self.told("versions").get(name, {}).items()}
                 responses.append((where + name, ("".join(element(*one) for one in about.items()), "200 OK")))
             return multistatus(responses)
 

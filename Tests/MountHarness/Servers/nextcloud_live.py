@@ -4,7 +4,13 @@ passwords, previews, the locks of the app files_lock, and the WebSocket of the a
 A test changes these by files in ROOT.state, which are read anew for each request:
   capabilities.json  {"files": {…}, …}, added to the capabilities; "notify_push": true stands for that app
   locks.json         {"folder/document": {"owner": "bob", "name": "Bob", "type": 0}}
-  flow.json          changes of the answer that begins the sign-in, and of the one that ends it"""
+  flow.json          changes of the answer that begins the sign-in, and of the one that ends it; "alias": another login
+                     name of the user, good with app passwords
+  user.json          {"status": 403}, of the question who has signed in; {"held": true}: its answer waits until this goes,
+                     and asked.json is a list with an element for each that waits
+  shares.json        {"xml": true}: as ownCloud 10, JSON only for format=json; {"ignores": ["password"]}: terms of new links
+  versions.json      {"1700000000": {"version-label": "…", "version-author": "…"}}, by the second of the version's date
+  push.json          {"answer": "err: …"}: what the WebSocket says to a right password"""
 import base64, contextlib, hashlib, html, json, os, secrets, select, struct, time, zlib
 from urllib.parse import parse_qs, urlsplit
 
@@ -47,12 +53,14 @@ class Live:
         kind, _, login = self.headers.get("Authorization", "").partition(" ")
         user, _, password = base64.b64decode(login + "==").decode().partition(":")
         return self.headers.get("Authorization") == self.server.login or (
-            kind == "Basic" and user == self.server.user and password in self.noted("app-passwords"))
+            kind == "Basic" and user in (self.server.user, self.told("flow").get("alias"))
+            and password in self.noted("app-passwords"))
 
     def open_page(self, url, method):
         """Pages that need no password; nil: none of them."""
         if url.endswith("/cloud/capabilities") and method == "get":
-            return self.capabilities(url)
+            status = self.told("capabilities").get("status", 200)
+            return self.capabilities(url) if status == 200 else (status, [PAGE], b"<h1>This did not go well</h1>")
         if url in ("/index.php/login/v2", "/login/v2") and method == "post":
             return self.begin_flow()
         if url in ("/index.php/login/v2/poll", "/login/v2/poll") and method == "post":
@@ -65,6 +73,12 @@ class Live:
     def own_page(self, url, method):
         """Pages of the user."""
         if url == "/ocs/v2.php/cloud/user" and method == "get":
+            if self.told("user").get("held"):
+                self.noted("asked", lambda known: known.append(1))
+            while self.told("user").get("held"):
+                time.sleep(0.02)
+            if (status := self.told("user").get("status", 200)) != 200:
+                return ocs([], status)
             return ocs({"id": self.server.user, "display-name": self.server.user.title()})
         if url == "/ocs/v2.php/core/apppassword" and method == "delete":
             if self.headers.get("OCS-APIRequest") != "true":
@@ -200,6 +214,8 @@ class Live:
             return socket.send("Authentication timeout")
         if user != self.server.user or password not in [self.server.password, *self.noted("app-passwords")]:
             return socket.send("err: Invalid credentials")
+        if (answer := self.told("push").get("answer")):
+            return socket.send(answer)
         seen, names = self.news(), False
         socket.send("authenticated")
         while not socket.is_closed:
