@@ -23,7 +23,6 @@ extension Target.Dependency {
     static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
     static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
     static let tomlKit = product(name: "TOMLKit", package: "TOMLKit")
-    static let crypto = product(name: "Crypto", package: "swift-crypto")
 }
 
 let package = Package(
@@ -46,7 +45,6 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
@@ -61,7 +59,8 @@ let package = Package(
         .target(name: "CLinux"),
         .target(name: "Locking"),
         .target(name: "Waiting"),
-        .target(name: "Hashing", dependencies: ["FileProvider", .crypto]),
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "Hashing", dependencies: ["COpenSSL", "FileProvider"]),
         .target(name: "Surroundings"),
         .target(name: "ChildProcess", dependencies: ["CLinux"]),
         .target(
@@ -73,7 +72,7 @@ let package = Package(
         .target(name: "FileProviderTesting", dependencies: ["FileProvider", "Waiting"]),
         .target(
             name: "DirectoryProvider",
-            dependencies: ["CLinux", "FileProvider", "Surroundings", .crypto, .logging, .nioPosix]),
+            dependencies: ["CLinux", "FileProvider", "Hashing", "Surroundings", .logging, .nioPosix]),
 
         .target(
             name: "HTTPTransport",
@@ -89,13 +88,13 @@ let package = Package(
         .target(
             name: "WebDAVProvider",
             dependencies: [
-                "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", "XMLStream", .crypto, .logging,
+                "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", "XMLStream", .logging,
                 .nioCore,
             ]),
         .target(
             name: "S3Provider",
             dependencies: [
-                "ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream", .crypto,
+                "ChildProcess", "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "UniformTypes", "XMLStream",
                 .logging,
                 .nioCore, .nioHTTP1, .nioPosix,
             ]),
@@ -103,7 +102,7 @@ let package = Package(
         .target(
             name: "RcloneProvider",
             dependencies: [
-                "CLinux", "FileProvider", "HTTPTransport", "Surroundings", "Waiting", .crypto, .logging, .nioCore,
+                "CLinux", "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", .logging, .nioCore,
                 .nioPosix,
             ]),
 
@@ -124,7 +123,7 @@ let package = Package(
             name: "SyncEngine",
             dependencies: [
                 "CLinux", "FileProvider", "Hashing", "ItemCatalog", "Trees", "ContentStore", "Locking", "Surroundings",
-                "Waiting", .crypto, .logging, .nioPosix,
+                "Waiting", .logging, .nioPosix,
             ]),
         .target(
             name: "Volume",
@@ -177,15 +176,15 @@ let package = Package(
             name: "DocumentServices",
             dependencies: [
                 "ChildProcess", "CLinux", "ContentStore", "ControlAPI", "Coordination", "FUSE", "FileProvider",
-                "ItemCatalog", "ItemSearch", "MountFrontend", "QueryLanguage", "Surroundings", "SyncEngine", "Trees",
-                "UniformTypes", "Volume", "Waiting", .crypto, .logging,
+                "Hashing", "ItemCatalog", "ItemSearch", "MountFrontend", "QueryLanguage", "Surroundings",
+                "SyncEngine", "Trees", "UniformTypes", "Volume", "Waiting", .logging,
             ]),
         .target(
             name: "Daemon",
             dependencies: [
                 "ChildProcess", "CLinux", "ContentStore", "ControlAPI", "DocumentServices", "FUSE", "FileProvider",
-                "ItemCatalog", "MountFrontend", "Pictures", "Surroundings", "SyncEngine", "Trees", "UniformTypes",
-                "Volume", .crypto, .logging,
+                "Hashing", "ItemCatalog", "MountFrontend", "Pictures", "Surroundings", "SyncEngine", "Trees",
+                "UniformTypes", "Volume", .logging,
             ]),
         .target(
             name: "Stores",
@@ -200,7 +199,7 @@ let package = Package(
                 "DocumentInteraction", "DocumentPicker", "FileCoordination", "FileProvider", "FileProviderTesting",
                 "HTTPTransport", "MetadataQuery", "Pictures", "ProcessProvider", "QueryLanguage", "Stores",
                 "Surroundings",
-                "TerminalPicker", "UniformTypes", .argumentParser, .crypto, .logging,
+                "TerminalPicker", "UniformTypes", .argumentParser, .logging,
             ]),
 
         // The listing in the guide "Write a provider": it sees what a package outside sees.
@@ -312,7 +311,7 @@ let package = Package(
         .testTarget(name: "CoordinationTests", dependencies: ["Coordination"]),
         .testTarget(name: "SurroundingsTests", dependencies: ["Surroundings"]),
         .testTarget(name: "WaitingTests", dependencies: ["Waiting"]),
-        .testTarget(name: "HashingTests", dependencies: ["FileProviderTesting", "Hashing", .crypto]),
+        .testTarget(name: "HashingTests", dependencies: ["FileProviderTesting", "Hashing"]),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"]),
         .testTarget(name: "UniformTypesTests", dependencies: ["UniformTypes"]),
         .testTarget(name: "QueryLanguageTests", dependencies: ["QueryLanguage", "UniformTypes"]),
@@ -354,7 +353,6 @@ let package = Package(
                 "ItemCatalog", "Trees", "MountFrontend", "MountHarness", "ProcessProvider", "RcloneProvider",
                 "S3Provider",
                 "SyncEngine", "Surroundings", "Volume", "WebDAVProvider", "hydrant",
-                .crypto,
                 .logging,
             ]),
         .executableTarget(

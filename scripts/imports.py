@@ -24,7 +24,8 @@ OURS = {
     "PassthroughHelper": [],
     "Locking": [],
     "Waiting": [],
-    "Hashing": ["FileProvider"],
+    "COpenSSL": [],
+    "Hashing": ["COpenSSL", "FileProvider"],
     "FileProvider": [],
     "FileProviderTesting": ["FileProvider", "Waiting"],
     "Trees": ["FileProvider", "Locking", "Surroundings"],
@@ -36,12 +37,14 @@ OURS = {
     ],
     "Volume": ["FileProvider", "ItemCatalog", "Trees", "ContentStore", "Locking", "SyncEngine"],
     "MountFrontend": ["FUSE", "FileProvider", "ItemCatalog", "Trees", "SyncEngine", "Volume"],
-    "DirectoryProvider": ["CLinux", "FileProvider", "Surroundings"],
+    "DirectoryProvider": ["CLinux", "FileProvider", "Hashing", "Surroundings"],
     "HTTPTransport": ["FileProvider", "Waiting"],
     "XMLStream": ["CExpat"],
     "WebDAVProvider": ["FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting", "XMLStream"],
-    "S3Provider": ["ChildProcess", "FileProvider", "HTTPTransport", "Surroundings", "UniformTypes", "XMLStream"],
-    "RcloneProvider": ["CLinux", "FileProvider", "HTTPTransport", "Surroundings", "Waiting"],
+    "S3Provider": [
+        "ChildProcess", "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "UniformTypes", "XMLStream",
+    ],
+    "RcloneProvider": ["CLinux", "FileProvider", "HTTPTransport", "Hashing", "Surroundings", "Waiting"],
     "ProcessProvider": ["CLinux", "FileProvider", "Surroundings", "Waiting"],
     # (In Python.)
     "PythonProvider": [],
@@ -66,12 +69,13 @@ OURS = {
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],
     "DocumentServices": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
-        "ChildProcess", "CLinux", "ControlAPI", "Coordination", "ItemSearch", "QueryLanguage", "Surroundings",
-        "Trees", "UniformTypes", "Waiting",
+        "ChildProcess", "CLinux", "ControlAPI", "Coordination", "Hashing", "ItemSearch", "QueryLanguage",
+        "Surroundings", "Trees", "UniformTypes", "Waiting",
     ],
     "Daemon": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
-        "ChildProcess", "CLinux", "ControlAPI", "DocumentServices", "Pictures", "Surroundings", "Trees", "UniformTypes",
+        "ChildProcess", "CLinux", "ControlAPI", "DocumentServices", "Hashing", "Pictures", "Surroundings", "Trees",
+        "UniformTypes",
     ],
     "Stores": [
         "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "ProcessProvider",
@@ -98,10 +102,6 @@ RESERVED = {
     "NIOSSL": ["HTTPTransport"],
     "NIOHTTP1": ["HTTPTransport", "S3Provider"],
     "NIOWebSocket": ["HTTPTransport"],
-    "Crypto": [
-        "Daemon", "DirectoryProvider", "DocumentServices", "Hashing", "RcloneProvider", "S3Provider", "SyncEngine",
-        "WebDAVProvider", "hydrant",
-    ],
     "NIOCore": ["ControlAPI", "HTTPTransport", "ProcessProvider", "RcloneProvider", "S3Provider", "WebDAVProvider"],
     "NIOPosix": [
         "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentInteraction", "DocumentPicker", "Documents",

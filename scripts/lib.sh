@@ -5,7 +5,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # For building Hydrant: Debian's packages (Ubuntu has the same names).
 BUILD_PACKAGES=(libfuse3-dev fuse3 pkg-config libsqlite3-dev libzip-dev libexpat1-dev libncurses-dev libpng-dev
-    libturbojpeg0-dev libglib2.0-dev liburing-dev)
+    libturbojpeg0-dev libglib2.0-dev liburing-dev libssl-dev)
 # More packages for the tests, by topic (scripts/test): those without a mount; those at mounts, with all programs that
 # people use there; those with servers.
 UNIT_PACKAGES=(attr git python3 sqlite3 tar zip unzip make libcap2-bin e2fsprogs shared-mime-info)
@@ -52,6 +52,7 @@ is_usable() {
         libturbojpeg0-dev) pkg-config --exists libturbojpeg 2>/dev/null ;;
         libglib2.0-dev) pkg-config --exists gio-unix-2.0 2>/dev/null ;;
         liburing-dev) pkg-config --exists liburing 2>/dev/null ;;
+        libssl-dev) pkg-config --atleast-version 3 libcrypto 2>/dev/null ;;
         libncurses-dev) pkg-config --exists ncursesw 2>/dev/null ;;
         libzip-dev) pkg-config --exists libzip 2>/dev/null ;;
         fuse3) command -v fusermount3 >/dev/null ;;
@@ -149,6 +150,14 @@ need_fuse() {
     if ((EUID == 0)) && [[ -d /sys/fs/fuse/connections ]] && [[ -z $(mounted_type /sys/fs/fuse/connections) ]]; then
         mount -t fusectl fusectl /sys/fs/fuse/connections || true
     fi
+}
+
+# build ARGUMENT…: swift build, with the words of HYDRANT_BUILD_FLAGS. (Every stage must have the same: others build all
+# modules again.)
+build() {
+    local flags
+    read -r -a flags <<<"${HYDRANT_BUILD_FLAGS-}"
+    swift build "${flags[@]}" "$@"
 }
 
 # The type of the file system mounted at exactly this (absolute) path, or nothing. Reads only the mount table: a dead

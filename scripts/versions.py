@@ -12,7 +12,8 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 TESTED = ROOT / ".ci/versions.txt"
-LIBRARIES = ["fuse3", "sqlite3", "libzip", "expat", "ncursesw", "libpng", "libturbojpeg", "gio-unix-2.0"]
+LIBRARIES = ["fuse3", "sqlite3", "libzip", "expat", "ncursesw", "libpng", "libturbojpeg", "gio-unix-2.0", "liburing",
+             "libcrypto"]
 
 
 def printed(*command):

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 import Glibc
 
 /// Half of a SHA-256: distinguishes contents of a document with the same size, date and file.
@@ -10,7 +10,7 @@ struct ContentDigest: Hashable, Sendable, CustomStringConvertible {
     /// document counts as changed at once.
     static let largest: Int64 = 64 << 20
 
-    fileprivate init(_ hash: SHA256.Digest) {
+    fileprivate init(_ hash: Digest) {
         (high, low) = hash.withUnsafeBytes {
             (
                 UInt64(bigEndian: $0.loadUnaligned(as: UInt64.self)),

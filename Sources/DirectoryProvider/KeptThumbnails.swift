@@ -1,5 +1,5 @@
 import CLinux
-import Crypto
+import Hashing
 import FileProvider
 import Glibc
 import Logging

@@ -1,4 +1,3 @@
-import Crypto
 package import FileProvider
 import Synchronization
 

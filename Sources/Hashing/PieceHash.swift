@@ -1,4 +1,3 @@
-package import Crypto
 package import FileProvider
 
 extension HashFunction {
@@ -25,7 +24,7 @@ extension ContentSource {
     /// Hashes the contents to be sent.
     package func digest<Hash: HashFunction>(
         _: Hash.Type, first count: Int64
-    ) async throws(FileProviderError) -> Hash.Digest? {
+    ) async throws(FileProviderError) -> Digest? {
         var hash = Hash()
         var offset: Int64 = 0
         while offset < count {

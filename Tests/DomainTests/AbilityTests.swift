@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 import FileProvider
 import FileProviderTesting
 import Foundation

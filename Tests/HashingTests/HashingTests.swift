@@ -1,4 +1,3 @@
-import Crypto
 import FileProviderTesting
 import Hashing
 import Testing

@@ -1,6 +1,6 @@
 import ControlAPI
-import Crypto
 import Foundation
+import Hashing
 import Surroundings
 import Synchronization
 
@@ -30,7 +30,7 @@ final class BookmarkSeal: Sendable {
     private func secret() throws -> Kept {
         try kept.withLock { kept in
             if let kept { return kept }
-            let new = Kept(domain: UUID(), key: SymmetricKey(size: .bits256).withUnsafeBytes { Data($0) })
+            let new = Kept(domain: UUID(), key: Data((0..<32).map { _ in UInt8.random(in: .min ... .max) }))
             try SmallFile.replace(path, with: try JSONEncoder().encode(new))
             kept = new
             return new
@@ -41,8 +41,7 @@ final class BookmarkSeal: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let body = try encoder.encode(payload)
-        let key = SymmetricKey(data: try secret().key)
-        return Data(BookmarkPayload.mark) + Data(HMAC<SHA256>.authenticationCode(for: body, using: key)) + body
+        return Data(BookmarkPayload.mark) + Data(AuthenticationCode.of(body, key: try secret().key)) + body
     }
 
     /// - Throws: ``ControlFailure``: the data is no bookmark, another domain's bookmark, or a modified one.
@@ -58,9 +57,8 @@ final class BookmarkSeal: Sendable {
         let bytes = [UInt8](bookmark)
         let start = BookmarkPayload.headLength
         guard
-            HMAC<SHA256>.isValidAuthenticationCode(
-                bytes[BookmarkPayload.mark.count..<start], authenticating: bytes[start...],
-                using: SymmetricKey(data: kept.key))
+            AuthenticationCode.isValid(
+                bytes[BookmarkPayload.mark.count..<start], for: bytes[start...], key: kept.key)
         else {
             throw ControlFailure(
                 code: "badBookmark",

@@ -1,4 +1,4 @@
-import Crypto
+import Hashing
 package import FileProvider
 import Foundation
 import Surroundings

@@ -1,5 +1,4 @@
 import ContentStore
-import Crypto
 import FileProvider
 import Hashing
 import ItemCatalog

@@ -1,0 +1,10 @@
+// OpenSSL's libcrypto: hash functions and message authentication codes.
+
+#ifndef COPENSSL_SHIM_H
+#define COPENSSL_SHIM_H
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+#endif
