@@ -30,13 +30,19 @@ extension DomainService {
             let file = try ClientFile(process, descriptor, for: shown)
             // (On a worker's thread, as it writes to the disk.)
             let client = volume.engine.client
-            let result = await Task(executorPreference: volume.engine.mount.workers) { () -> FileProviderError? in
+            let writing = Task(executorPreference: volume.engine.mount.workers) { () -> FileProviderError? in
                 do throws(FileProviderError) {
                     try await client.provideVersion(
                         DocumentVersion(version), of: identifier, into: file, at: path.string)
                     return nil
                 } catch { return error }
-            }.value
+            }
+            // (The client may hang up.)
+            let result = await withTaskCancellationHandler {
+                await writing.value
+            } onCancel: {
+                writing.cancel()
+            }
             if let result { throw ControlFailure(code: "versions", message: "\(shown): \(result.message)") }
             return .done
         } catch let failure as ControlFailure {

@@ -37,7 +37,8 @@ package enum SmallFile {
         close(folder)
     }
 
-    private static func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Bool {
+    /// - Returns: false: errno says why.
+    package static func writeAll(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Bool {
         var done = 0
         while done < bytes.count {
             let count = write(file, bytes.baseAddress! + done, bytes.count - done)

@@ -1,6 +1,7 @@
 import ArgumentParser
 import ControlAPI
 import Foundation
+import Surroundings
 
 /// A file that does not exist yet, and appears whole or not at all.
 struct SaveTarget {
@@ -48,14 +49,5 @@ func reason() -> String { String(cString: strerror(errno)) }
 
 /// - Returns: false: errno says why.
 func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
-    bytes.withUnsafeBytes { bytes in
-        var done = 0
-        while done < bytes.count {
-            let count = write(descriptor, bytes.baseAddress! + done, bytes.count - done)
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return false }
-            done += count
-        }
-        return true
-    }
+    bytes.withUnsafeBytes { SmallFile.writeAll($0, to: descriptor) }
 }

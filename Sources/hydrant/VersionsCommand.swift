@@ -136,6 +136,8 @@ struct VersionsCommand: AsyncParsableCommand {
     // MARK: Restoring
 
     private func restore(_ version: VersionStatus, _ mounted: MountedPath) async throws {
+        // (In this order: a change after the look is noticed, and a change before it shows in the status.)
+        let replacement = try DocumentReplacement(path, shown: path)
         guard case .items(let items) = try await ask(mounted.mountPoint, .status(paths: [mounted.relative])),
             let item = items.first
         else { throw fail("\(path): unexpected answer from the daemon; unmount and mount again") }
@@ -147,8 +149,8 @@ struct VersionsCommand: AsyncParsableCommand {
         defer { close(bytes) }
         let url = URL(filePath: path, directoryHint: .notDirectory)
         do {
-            try await FileCoordinator().coordinate(writingItemAt: url, options: .forReplacing) { url in
-                try DocumentReplacement(url.path, shown: path).put(bytes)
+            try await FileCoordinator().coordinate(writingItemAt: url, options: .forReplacing) { _ in
+                try replacement.put(bytes)
             }
         } catch let code as ExitCode { throw code } catch { throw fail("\(path): \(error)") }
     }

@@ -5,6 +5,7 @@ import MountHarness
 import S3Harness
 import S3Provider
 import Testing
+import WebDAVHarness
 
 /// Buckets by name, with the commands that users have, on a real server.
 @Suite("hydrant domain, login, mount: S3")
@@ -183,6 +184,66 @@ struct BucketTests {
             let unsent = try it.hydrant("versions", path, "--restore", first)
             #expect(!unsent.succeeded && unsent.stderr.contains("not in the store yet"), "\(unsent)")
             #expect(try it.mount.run("cat report.txt") == "not sent")
+        }
+    }
+
+    @Test("a document that is saved during a restore keeps what was saved")
+    func savedDuringARestore() async throws {
+        try await Self.withBucket { it in
+            try it.server.keepVersions()
+            let proxy = try FaultProxy(port: it.server.port)
+            defer { proxy.end() }
+            try it.start(
+                "\(it.server.url)?endpoint=http://127.0.0.1:\(proxy.port)",
+                environment: [
+                    "AWS_ACCESS_KEY_ID": S3TestServer.accessKey, "AWS_SECRET_ACCESS_KEY": S3TestServer.secretKey,
+                ])
+            for text in ["first", "second"] {
+                try it.mount.run("printf '\(text)' > report.txt")
+                let synced = try it.hydrant("sync", it.mount.mountPoint, "--timeout", "60")
+                #expect(synced.succeeded, "\(synced)")
+            }
+            let path = "\(it.mount.mountPoint)/report.txt"
+            let listed = try it.hydrant("versions", path, "--json")
+            let first = try #require(listed.stdout.firstMatch(of: /"identifier" : "([^"]+)"/)).1
+            // The version's bytes come when the document is saved.
+            let isSaved = DispatchSemaphore(value: 0)
+            proxy.inject(
+                .endsLater("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", isSaved), into: "GET", path: "versionId=")
+            let restoring = try it.mount.start(
+                "\"$HYDRANT\" versions report.txt --restore '\(first)' 2> '\(it.mount.sandbox.path)/said' || echo $?")
+            try waitUntil(60, "the version is asked for") {
+                proxy.requests.contains { $0.hasPrefix("GET") && $0.contains("versionId=") }
+            }
+            try it.mount.run("printf 'saved meanwhile' > report.txt")
+            isSaved.signal()
+            #expect(restoring.wait(limit: 60).stdout == "1\n")
+            let said = try it.mount.run("cat '\(it.mount.sandbox.path)/said'")
+            #expect(said.contains("was changed meanwhile; nothing was restored"), "\(said)")
+            #expect(try it.mount.run("cat report.txt; ls -A") == "saved meanwhilereport.txt\n")
+        }
+    }
+
+    /// The bucket with the same name on another server is another store.
+    @Test("a domain's catalog is for one server, whichever the environment names later")
+    func otherServer() async throws {
+        try await Self.withBucket { it in
+            let proxy = try FaultProxy(port: it.server.port)
+            defer { proxy.end() }
+            try Seeding(it.mount.sandbox.path).file("password", S3TestServer.secretKey + "\n")
+            try it.mount.setDomain(
+                """
+                url = "\(it.server.url)"
+                user = "\(S3TestServer.accessKey)"
+                password-command = ["cat", "\(it.mount.sandbox.path)/password"]
+                """)
+            try it.work("test", "first", environment: ["AWS_ENDPOINT_URL": it.server.endpoint])
+            try it.mount.unmount()
+            let other = try it.hydrant(
+                "mount", "test", it.mount.mountPoint,
+                environment: ["AWS_ENDPOINT_URL": "http://127.0.0.1:\(proxy.port)"])
+            #expect(!other.succeeded && other.stderr.contains("belongs to"), "\(other)")
+            #expect(proxy.requests == [])
         }
     }
 
