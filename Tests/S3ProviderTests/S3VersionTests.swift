@@ -90,4 +90,45 @@ struct S3VersionTests {
         let endless = page.replacing("<NextKeyMarker>a%20b</NextKeyMarker>", with: "")
         #expect(throws: (any Error).self) { try S3VersionListing(Array(endless.utf8)) }
     }
+
+    @Test("deleted documents come back beside others of their name; a moved one is in the trash too")
+    func trash() async throws {
+        try await withS3(.usual) { bucket in
+            let provider = try bucket.provider()
+            let plain = try await provider.createItem(
+                Self.letter("plain"), contents: BytesSource(Array("plain".utf8)))
+            do throws(FileProviderError) {
+                _ = try await provider.trashedItems()
+                Issue.record("a bucket without versions has no trash")
+            } catch { #expect(error.code == .unsupported) }
+            #expect(!provider.hasTrash)
+            await provider.invalidate()
+
+            try bucket.keepVersions()
+            let versioned = try bucket.provider()
+            for text in ["first", "second", "third"] {
+                let item = try await versioned.createItem(
+                    Self.letter("June.txt"), contents: BytesSource(Array(text.utf8)))
+                try await versioned.trashItem(item.identifier, baseVersion: item.version)
+                // (Only the last deletion under a name is listed; the one before comes back by its name in the trash.)
+                let trashed = try await versioned.trashedItems()
+                let entry = try #require(trashed.first)
+                #expect(trashed.count == 1 && entry.path == ["June.txt"] && entry.size == Int64(text.utf8.count))
+                #expect(entry.deleted != nil)
+                if text == "third" { continue }
+                _ = try await versioned.createItem(Self.letter("June.txt"), contents: BytesSource([1]))
+                let place = try await versioned.restoreTrashedItem(entry.identifier)
+                #expect(place == [text == "first" ? "June (restored).txt" : "June (restored 2).txt"])
+                let other = try await versioned.providePlaceholder(for: ItemIdentifier("June.txt"))
+                try await versioned.deleteItem(other.identifier, baseVersion: other.version)
+            }
+            _ = try await versioned.moveItem(
+                plain.identifier, to: .rootContainer, as: "moved", baseVersion: plain.version)
+            let all = try await versioned.trashedItems()
+            #expect(Set(all.map(\.path)) == [["June.txt"], ["plain"]])
+            let names = try await versioned.enumerateItems(in: .rootContainer, startingAt: nil).items.map(\.filename)
+            #expect(Set(names) == ["June (restored).txt", "June (restored 2).txt", "moved"])
+            await versioned.invalidate()
+        }
+    }
 }

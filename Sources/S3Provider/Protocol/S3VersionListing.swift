@@ -12,6 +12,8 @@ struct S3ObjectVersion: Hashable, Sendable {
     var isLatest: Bool
     /// Nil: the mark of a deletion.
     var object: S3Object?
+    /// When the deletion was marked.
+    var deleted: FileTime?
     /// The name of the account that wrote it.
     var owner: String?
 
@@ -35,6 +37,8 @@ struct S3VersionListing: Sendable {
 
     /// - Throws: ``BadXML``.
     init(_ bytes: [UInt8]) throws {
+        var bytes = bytes
+        let controls = ControlReferences(in: &bytes)
         var path: [String] = []
         var text: [UInt8] = []
         var entry: [String: String] = [:]
@@ -48,7 +52,7 @@ struct S3VersionListing: Sendable {
             text: { text += $0 },
             ended: {
                 let name = path.removeLast()
-                let value = String(decoding: text, as: UTF8.self)
+                let value = String(decoding: controls.restore(text), as: UTF8.self)
                 text = []
                 switch (path.count, path.last ?? "", name) {
                 case (0, _, "ListVersionsResult"): hasRoot = true
@@ -91,9 +95,13 @@ struct S3VersionListing: Sendable {
         var version = S3ObjectVersion(
             key: key, identifier: identifier, isLatest: entry["IsLatest"] == "true",
             owner: entry["DisplayName"].flatMap { $0.isEmpty ? nil : $0 })
-        if isDeletion { return version }
+        let moment = entry["LastModified"].flatMap { S3ListingReader.date($0) }
+        if isDeletion {
+            version.deleted = moment
+            return version
+        }
         guard let size = entry["Size"].flatMap({ Int64($0) }), size >= 0, let tag = entry["ETag"],
-            let date = entry["LastModified"].flatMap({ S3ListingReader.date($0) })
+            let date = moment
         else { return nil }
         version.object = S3Object(
             key: key, size: size, entityTag: S3ListingReader.unquoted(tag), modified: date,
