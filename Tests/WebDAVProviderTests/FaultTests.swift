@@ -121,7 +121,7 @@ struct FaultTests {
         try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
             test.proxy.inject(row.fault, into: "GET", times: row.times)
             let sink = CheckingSink(Self.old)
-            let (outcome, text) = await test.trial.read(0..<200_000, into: sink)
+            let (outcome, text) = await test.trial.read(0..<200_000, into: sink, expecting: row.read)
             #expect(outcome == row.read, "\(text)")
             if outcome == .done { #expect(sink.collected.bytes == Self.old) }
             #expect(!sink.isWrong, "bytes of something else")
@@ -132,7 +132,7 @@ struct FaultTests {
         try await Self.withProxy(idleTimeout: row.idleTimeout) { test in
             test.proxy.inject(row.fault, into: "GET", times: .max)
             let sink = CheckingSink(Array(Self.old[..<2_000]))
-            let (outcome, text) = await test.trial.read(0..<2_000, into: sink)
+            let (outcome, text) = await test.trial.read(0..<2_000, into: sink, expecting: row.lasting ?? row.read)
             #expect(outcome == row.lasting ?? row.read, "\(text)")
             #expect(!sink.isWrong, "bytes of something else")
         }
@@ -176,7 +176,8 @@ struct FaultTests {
         try await Self.withProxy { test in
             test.proxy.inject(row.fault, into: "GET", times: .max)
             let started = ContinuousClock.now
-            let (outcome, text) = await test.trial.read(0..<200_000, into: CheckingSink(Self.old))
+            let (outcome, text) = await test.trial.read(
+                0..<200_000, into: CheckingSink(Self.old), expecting: .fails(row.code))
             let seconds = started.duration(to: .now) / .seconds(1)
             #expect(outcome == .fails(row.code), "\(text)")
             let count = test.proxy.requests.count { $0.hasPrefix("GET") }
@@ -189,7 +190,7 @@ struct FaultTests {
         try await Self.withProxy { test in
             test.proxy.inject(.cut(30_000), into: "GET", times: 6)
             let sink = CheckingSink(Self.old)
-            let (outcome, text) = await test.trial.read(0..<200_000, into: sink)
+            let (outcome, text) = await test.trial.read(0..<200_000, into: sink, expecting: .done)
             #expect(outcome == .done, "\(text)")
             #expect(sink.collected.bytes == Self.old && !sink.isWrong)
             #expect(test.proxy.requests.count { $0.hasPrefix("GET") } == 7)
