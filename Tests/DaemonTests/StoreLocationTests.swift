@@ -62,7 +62,8 @@ struct StoreLocationTests {
             ("rclone::s3,access_key_id=a,session_token=geheim:b/c@d", "rclone::s3,access_key_id=a:b/c@d"),
             ("rclone::sftp,pass=geheim,user=a@b:x", "rclone::sftp,user=a@b:x"),
             ("rclone:drive,shared_with_me=true:A,pass=b", "rclone:drive,shared_with_me=true:A,pass=b"),
-            ("rclone:drive:a,key=b", "rclone:drive:a,key=b"), ("rclone::sftp,key_file=/k:", "rclone::sftp,key_file=/k:"),
+            ("rclone:drive:a,key=b", "rclone:drive:a,key=b"),
+            ("rclone::sftp,key_file=/k:", "rclone::sftp,key_file=/k:"),
         ])
     func options(text: String, known: String) throws {
         let location = try location(text, .name)

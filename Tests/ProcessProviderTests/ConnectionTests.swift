@@ -96,13 +96,15 @@ struct ConnectionTests {
 
     @Test("a document without a size is no empty document") func sizeless() async throws {
         try await Self.with { connection, peer in
-            async let answer: Message.ItemAnswer = connection.call(
-                .providePlaceholder, Message.Identified(identifier: ItemIdentifier("1")))
+            let call = Task { () -> Message.ItemAnswer in
+                try await connection.call(
+                    .providePlaceholder, Message.Identified(identifier: ItemIdentifier("1")))
+            }
             let request = try await peer.request()
             let item =
                 #"{"identifier":"1","parent":"1","filename":"a","kind":"document","contentModificationDate":{"seconds":1},"version":{"content":"a","metadata":"b"}}"#
             await peer.send([.json(Array(#"{"id":\#(request.id),"result":{"item":\#(item)}}"#.utf8))])
-            let error = await #expect(throws: FileProviderError.self) { _ = try await answer }
+            let error = await #expect(throws: FileProviderError.self) { _ = try await call.value }
             #expect(error?.message.contains("item.size is missing") == true, "\(String(describing: error))")
         }
     }
@@ -242,7 +244,7 @@ private final class RawPeer: Sendable {
                 var done = 0
                 while done < bytes.count {
                     let sent = bytes.withUnsafeBytes {
-                        Glibc.send(socket, $0.baseAddress! + done, $0.count - done, Int32(MSG_NOSIGNAL.rawValue))
+                        Glibc.send(socket, $0.baseAddress! + done, $0.count - done, Int32(MSG_NOSIGNAL))
                     }
                     if sent <= 0 { break }
                     done += sent
