@@ -10,7 +10,7 @@ A test changes these by files in ROOT.state, which are read anew for each reques
                      and asked.json is a list with an element for each that waits
   shares.json        {"xml": true}: as ownCloud 10, JSON only for format=json; {"ignores": ["password"]}: terms of new links
   versions.json      {"1700000000": {"version-label": "…", "version-author": "…"}}, by the second of the version's date
-  push.json          {"answer": "err: …"}: what the WebSocket says to a right password"""
+  push.json          {"answer": "err: …"}: what the WebSocket says to a right password; answered.json has an element for each"""
 import base64, contextlib, hashlib, html, json, os, secrets, select, struct, time, zlib
 from urllib.parse import parse_qs, urlsplit
 
@@ -215,6 +215,7 @@ class Live:
         if user != self.server.user or password not in [self.server.password, *self.noted("app-passwords")]:
             return socket.send("err: Invalid credentials")
         if (answer := self.told("push").get("answer")):
+            self.noted("answered", lambda known: known.append(1))
             return socket.send(answer)
         seen, names = self.news(), False
         socket.send("authenticated")
