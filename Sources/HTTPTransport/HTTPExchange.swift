@@ -19,6 +19,11 @@ package struct HTTPRequest: Sendable {
     package var retries: Retries
     /// Otherwise the caller gets the answer that redirects.
     package var followsRedirections: Bool
+    /// The request proves by itself who sends it: the transport's credential has no part in an answer of 401, which the
+    /// caller gets.
+    package var hasOwnSignature = false
+    /// Called when the request is about to be sent, each time: for what is true for a while only, as a signature.
+    package var finish: (@Sendable (HTTPRequest) async throws -> HTTPRequest)?
 
     /// When the transport sends a request again that got no answer.
     package enum Retries: Sendable {
@@ -30,13 +35,13 @@ package struct HTTPRequest: Sendable {
         /// The caller asks again by itself (a read of a document's bytes). The transport sends it again once, where the
         /// connection ended without a byte: it may be a kept one that the server has closed meanwhile.
         case never
+        /// Never: each request that arrives has an effect of its own. The caller finds out what became of it.
+        case once
     }
 
     package init(
         _ method: String, _ location: HTTPLocation, headers: [(name: String, value: String)] = [], body: Body? = nil,
         isTransfer: Bool = false, retries: Retries = .ifHarmless, followsRedirections: Bool = true
-        /// Never: each request that arrives has an effect of its own. The caller finds out what became of it.
-        case once
     ) {
         self.method = method
         self.location = location

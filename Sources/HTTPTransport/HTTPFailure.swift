@@ -53,7 +53,7 @@ package enum HTTPFailure {
     }
 
     /// - Parameter server: the server, for people.
-    static func error(_ error: any Error, _ server: HTTPLocation.Origin) -> FileProviderError {
+    package static func error(_ error: any Error, _ server: HTTPLocation.Origin) -> FileProviderError {
         if let error = error as? FileProviderError { return error }
         if error is CancellationError || (error as? HTTPClientError) == .cancelled {
             return FileProviderError(.cancelled, "\(server): the request was cancelled", cause: error)

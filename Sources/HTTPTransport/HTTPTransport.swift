@@ -14,14 +14,16 @@ package final class HTTPTransport: Sendable {
     private let client: HTTPClient
     private let signIn: SignIn
     private let semaphore: AsyncSemaphore
+    /// For long uploads, which take half of the transfers at most: programs wait for downloads.
+    private let uploads: AsyncSemaphore
     private let serverPause = ServerPause()
     let settings: HTTPSettings
     /// For all connections.
     let tls: TLSConfiguration
-    private let logger: Logger
-    /// Whether the server did not answer the last request, after all waiting.
     /// Of `tls`, for WebSockets; made at the first one.
     let tlsContext = Mutex<NIOSSLContext?>(nil)
+    private let logger: Logger
+    /// Whether the server did not answer the last request, after all waiting.
     private let isAway = Mutex(false)
     /// Seconds to wait for a server that refuses or drops connections, once. (The transport does not retry reads of a
     /// document's bytes: ``HTTPRequest/Retries/never``.)
@@ -41,6 +43,7 @@ package final class HTTPTransport: Sendable {
         self.logger = logger
         signIn = SignIn(credentials)
         semaphore = AsyncSemaphore(settings.transfers)
+        uploads = AsyncSemaphore(max(1, settings.transfers / 2))
         let tls = try Self.tls(settings)
         self.tls = tls
         let idle = TimeAmount.milliseconds(Int64(settings.idleTimeout * 1_000))
@@ -87,7 +90,10 @@ package final class HTTPTransport: Sendable {
     package func limitTransfers(to count: Int) { semaphore.limit(to: count) }
 
     /// For a distant server that handles many requests at once as well as few.
-    package func allowMostTransfers() { semaphore.widen(to: settings.mostTransfers) }
+    package func allowMostTransfers() {
+        semaphore.widen(to: settings.mostTransfers)
+        uploads.widen(to: max(1, settings.mostTransfers / 2))
+    }
 
     /// The number of simultaneous transfers.
     package var transfers: Int { semaphore.width }
@@ -117,6 +123,8 @@ package final class HTTPTransport: Sendable {
     ) async throws(FileProviderError) -> T {
         do {
             guard request.isTransfer else { return try await persist(request, take) }
+            if request.isLong { try await uploads.enter() }
+            defer { if request.isLong { uploads.leave() } }
             try await semaphore.enter()
             defer { semaphore.leave() }
             return try await persist(request, take)
@@ -191,7 +199,7 @@ package final class HTTPTransport: Sendable {
             logger.trace(
                 "\(request.method)", metadata: ["url": "\(request.location)", "status": "\(reply.status)"])
             switch reply.status {
-            case 401:
+            case 401 where !request.hasOwnSignature:
                 if await signIn.wasRefused(credential) { continue }
                 throw FileProviderError(
                     .notAuthenticated,
@@ -217,6 +225,7 @@ package final class HTTPTransport: Sendable {
     }
 
     private func send(_ request: HTTPRequest, _ credential: Credential?) async throws -> HTTPClientResponse {
+        let request = try await request.finish?(request) ?? request
         var sent = HTTPClientRequest(url: request.location.url)
         sent.method = HTTPMethod(rawValue: request.method)
         sent.headers.add(name: "User-Agent", value: settings.userAgent)
