@@ -46,13 +46,13 @@ struct S3Store {
         profile = S3CredentialChain.profile(account.s3.profile, environment)
     }
 
-    /// The domain's own settings first, then the environment's, then the profile's.
+    /// The domain's own settings first, then the environment's, then the profile's. The server belongs to the location, and
+    /// comes from there alone (``BucketURL/usualEndpoint(profile:environment:)``): in another environment, the bucket with
+    /// the same name on another server would be taken for this one.
     private func settings() throws(DaemonError) -> S3Settings {
         var settings = S3Settings()
         let options = account.s3
-        settings.endpoint =
-            options.endpoint ?? address.endpoint ?? environment["AWS_ENDPOINT_URL_S3"]
-            ?? environment["AWS_ENDPOINT_URL"] ?? profile["endpoint_url"]
+        settings.endpoint = options.endpoint ?? address.endpoint
         settings.region =
             options.region ?? environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"] ?? profile["region"]
         settings.isPathStyle = options.isPathStyle

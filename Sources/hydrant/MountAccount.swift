@@ -30,7 +30,11 @@ struct MountAccount {
         } else if text.contains("/") {
             return nil
         } else {
-            settings = try ConfigurationFile().domain(text)
+            var settings = try ConfigurationFile().domain(text)
+            if StoreURL.isS3(settings.url), settings.s3.endpoint == nil, !settings.url.contains("?endpoint=") {
+                settings.s3.endpoint = BucketURL.usualEndpoint(profile: settings.s3.profile)
+            }
+            self.settings = settings
             name = text
             domain = text
         }

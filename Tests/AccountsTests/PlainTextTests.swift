@@ -26,4 +26,15 @@ import Testing
             #expect(warning(url) == nil, "\(url)")
         }
     }
+
+    @Test("a bucket's server is in its settings, or in its URL")
+    func buckets() {
+        #expect(warning("s3://docs/x?endpoint=http://nas:9000")?.contains("http://nas:9000") == true)
+        #expect(warning("s3://docs/x?endpoint=https://nas:9000") == nil)
+        #expect(warning("s3://docs/x") == nil)
+        var settings = AccountSettings()
+        settings.url = "s3://docs"
+        settings.s3.endpoint = "http://nas:9000"
+        #expect(settings.plainTextWarning?.contains("http://nas:9000") == true)
+    }
 }

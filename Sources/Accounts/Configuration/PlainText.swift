@@ -1,3 +1,4 @@
+import Foundation
 package import HTTPTransport
 
 extension HTTPLocation.Origin {
@@ -14,9 +15,9 @@ extension AccountSettings {
     /// The warning before a password or token goes over a network unencrypted; nil: none is needed.
     package var plainTextWarning: String? {
         if StoreURL.isS3(url) {
-            guard let origin = s3.endpoint.flatMap({ HTTPLocation($0) })?.origin, origin.isReadByOthers else {
-                return nil
-            }
+            let named = url.range(of: "?endpoint=", options: .backwards).map { String(url[$0.upperBound...]) }
+            guard let origin = (s3.endpoint ?? named).flatMap({ HTTPLocation($0) })?.origin, origin.isReadByOthers
+            else { return nil }
             return
                 "\(origin): http:// is not encrypted: others on the network can read the documents; use https://"
         }
