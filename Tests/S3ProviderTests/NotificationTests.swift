@@ -1,5 +1,6 @@
 import FileProvider
 import Foundation
+import Glibc
 import HTTPTransport
 import Logging
 import MountHarness
@@ -67,6 +68,60 @@ struct NotificationTests {
         }
     }
 
+    /// Seconds.
+    private static func isClosed(_ socket: Int32, within seconds: Int) -> Bool {
+        var limit = timeval(tv_sec: seconds, tv_usec: 0)
+        setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var byte: UInt8 = 0
+        let count = recv(socket, &byte, 1, 0)
+        return count == 0 || count < 0 && errno == ECONNRESET
+    }
+
+    private static func write(_ bytes: [UInt8], to socket: Int32) -> Bool {
+        bytes.withUnsafeBytes { Glibc.send(socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) } == bytes.count
+    }
+
+    private static func connected(_ address: S3NotificationAddress) throws -> Int32 {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var place = FreePort.loopback(UInt16(address.port))
+        let isConnected = withUnsafePointer(to: &place) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { throw HarnessError("no connection") }
+        return descriptor
+    }
+
+    @Test("a client that sends a byte now and then does not keep its connection, and none outlives the server")
+    func slowClients() async throws {
+        let address = try S3NotificationAddress("http://127.0.0.1:\(FreePort.find())")
+        let server = try await S3NotificationServer(address, token: "x", longest: 2) { _ in }
+        let slow = try Self.connected(address)
+        defer { close(slow) }
+        var isOpen = true
+        for byte in Array("POST /x HTTP/1.1\r\nHost: here\r\nX-Filler: 0123456789".utf8) where isOpen {
+            isOpen = Self.write([byte], to: slow)
+            try await Task.sleep(for: .milliseconds(300))
+        }
+        #expect(!isOpen)
+        await server.end()
+
+        let other = try S3NotificationAddress("http://127.0.0.1:\(FreePort.find())")
+        let second = try await S3NotificationServer(other, token: "x") { _ in }
+        let idle = try Self.connected(other)
+        defer { close(idle) }
+        // (An answer: the server has taken the connection.)
+        let request = Array("GET / HTTP/1.1\r\nHost: here\r\n\r\n".utf8)
+        let busy = try Self.connected(other)
+        defer { close(busy) }
+        #expect(Self.write(request, to: busy))
+        var byte: UInt8 = 0
+        _ = recv(busy, &byte, 1, 0)
+        await second.end()
+        #expect(Self.isClosed(idle, within: 15))
+    }
+
     @Test("a connection above the bound is closed, and others go on")
     func connections() async throws {
         try await Self.withServer { (address, transport, got) async throws in
@@ -83,10 +138,8 @@ struct NotificationTests {
                 }
                 #expect(isConnected)
             }
-            // The last ones were closed at once.
-            var byte: UInt8 = 0
-            let count = recv(sockets[sockets.count - 1], &byte, 1, 0)
-            #expect(count <= 0)
+            // The last ones were closed at once, before they are idle for long.
+            #expect(Self.isClosed(sockets[sockets.count - 1], within: 15))
             for socket in sockets { close(socket) }
             sockets = []
             var status = 0

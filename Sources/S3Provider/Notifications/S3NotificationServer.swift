@@ -44,20 +44,24 @@ final class S3NotificationServer: Sendable {
     static let mostConnections = 64
     /// Of a connection on which nothing happens.
     private static let patience = TimeAmount.seconds(30)
+    /// In seconds, of one message, and of the wait for it on a connection.
+    static let longest: Int64 = 60
 
     private let channel: any Channel
+    private let connections: Connections
 
     private struct TooManyConnections: Error {}
 
     private final class Connections: Sendable {
-        private let count = Mutex(0)
-        func begin() -> Bool {
-            count.withLock { count in
-                count += 1
-                return count <= S3NotificationServer.mostConnections
+        private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
+        func begin(_ channel: any Channel) -> Bool {
+            open.withLock { open in
+                open[ObjectIdentifier(channel)] = channel
+                return open.count <= S3NotificationServer.mostConnections
             }
         }
-        func end() { count.withLock { $0 -= 1 } }
+        func end(_ channel: any Channel) { _ = open.withLock { $0.removeValue(forKey: ObjectIdentifier(channel)) } }
+        var all: [any Channel] { open.withLock { Array($0.values) } }
     }
 
     /// - Parameters:
@@ -65,27 +69,32 @@ final class S3NotificationServer: Sendable {
     ///   - take: gets the body of each message, on a thread of the network: it must not block.
     /// - Throws: when the address is not one of this machine, or the port is taken.
     init(
-        _ address: S3NotificationAddress, token: String, take: @escaping @Sendable ([UInt8]) -> Void
+        _ address: S3NotificationAddress, token: String, longest: Int64 = longest,
+        take: @escaping @Sendable ([UInt8]) -> Void
     ) async throws {
         let connections = Connections()
+        self.connections = connections
         channel = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let hasRoom = connections.begin()
-                    channel.closeFuture.whenComplete { _ in connections.end() }
+                    let hasRoom = connections.begin(channel)
+                    channel.closeFuture.whenComplete { _ in connections.end(channel) }
                     if !hasRoom { throw TooManyConnections() }
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(IdleStateHandler(allTimeout: S3NotificationServer.patience))
                     try pipeline.configureHTTPServerPipeline(withPipeliningAssistance: false)
-                    try pipeline.addHandler(MessageHandler(path: "/" + token, take: take))
+                    try pipeline.addHandler(MessageHandler(path: "/" + token, .seconds(longest), take: take))
                 }
             }
             .bind(host: address.bound, port: address.port).get()
     }
 
-    func end() async { try? await channel.close() }
+    func end() async {
+        try? await channel.close()
+        for connection in connections.all { try? await connection.close() }
+    }
 
     /// One request after the other on a connection.
     private final class MessageHandler: ChannelInboundHandler {
@@ -97,10 +106,30 @@ final class S3NotificationServer: Sendable {
         private var body: [UInt8] = []
         private var refusal: HTTPResponseStatus?
         private var keepsAlive = false
+        private let longest: TimeAmount
+        private var end: Scheduled<Void>?
 
-        init(path: String, take: @escaping @Sendable ([UInt8]) -> Void) {
+        init(path: String, _ longest: TimeAmount, take: @escaping @Sendable ([UInt8]) -> Void) {
             self.path = Array(path.utf8)
+            self.longest = longest
             self.take = take
+        }
+
+        /// A client that sends a byte now and then is never idle.
+        private func limit(_ context: ChannelHandlerContext) {
+            let channel = context.channel
+            end?.cancel()
+            end = context.eventLoop.scheduleTask(in: longest) { channel.close(promise: nil) }
+        }
+
+        func channelActive(context: ChannelHandlerContext) {
+            limit(context)
+            context.fireChannelActive()
+        }
+
+        func channelInactive(context: ChannelHandlerContext) {
+            end?.cancel()
+            context.fireChannelInactive()
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -129,6 +158,7 @@ final class S3NotificationServer: Sendable {
                 body += buffer.readableBytesView
             case .end:
                 guard refusal == nil else { return }
+                limit(context)
                 let message = body
                 body = []
                 take(message)

@@ -1,9 +1,10 @@
-import Crypto
 import FileProvider
 import Foundation
 import HTTPTransport
+import Hashing
 import Logging
 import Surroundings
+import XMLStream
 
 /// Lets the server of a bucket tell of its changes: a topic whose events the server sends to this machine, and the
 /// bucket's notification to that topic.
@@ -44,11 +45,11 @@ struct S3Subscription {
         let filter =
             client.address.prefix.isEmpty
             ? ""
-            : "<Filter><S3Key><FilterRule><Name>prefix</Name><Value>\(Self.escaped(client.address.prefix))</Value>"
+            : "<Filter><S3Key><FilterRule><Name>prefix</Name><Value>\(XMLStream.escaped(client.address.prefix))</Value>"
                 + "</FilterRule></S3Key></Filter>"
         let body =
             "<NotificationConfiguration xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\"><TopicConfiguration>"
-            + "<Id>\(identifier)</Id><Topic>\(Self.escaped(topic))</Topic><Event>s3:ObjectCreated:*</Event>"
+            + "<Id>\(identifier)</Id><Topic>\(XMLStream.escaped(topic))</Topic><Event>s3:ObjectCreated:*</Event>"
             + "<Event>s3:ObjectRemoved:*</Event>\(filter)</TopicConfiguration></NotificationConfiguration>"
         let request = S3Client.Request(
             method: "PUT", query: [("notification", nil)], headers: [("Content-Type", "application/xml")],
@@ -104,9 +105,5 @@ struct S3Subscription {
         case .success(let answer): return answer
         case .refused(let refusal): throw client.failure(refusal, nil)
         }
-    }
-
-    private static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 }
