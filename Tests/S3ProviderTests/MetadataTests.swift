@@ -36,13 +36,50 @@ import Testing
 
     @Test func attributesComeBack() {
         let attributes: [String: [UInt8]] = ["user.a": [0, 255, 10], "user.xdg.tags": Array("rot, grün".utf8)]
-        #expect(S3Metadata.attributes(S3Metadata.text(attributes)) == attributes)
+        #expect(S3Metadata.entries(S3Metadata.text(attributes))?.attributes == attributes)
         // As s3fs writes them.
-        #expect(S3Metadata.attributes("%7B%22user.test%22%3A%22aGVsbG8%3D%22%7D") == ["user.test": Array("hello".utf8)])
+        let written = S3Metadata.entries("%7B%22user.test%22%3A%22aGVsbG8%3D%22%7D")
+        #expect(written?.attributes == ["user.test": Array("hello".utf8)])
     }
 
-    @Test(arguments: ["", "{}", "%7B%22system.x%22%3A%22aGVsbG8%3D%22%7D", "%7B%22user.x%22%3A%22?%22%7D", "%zz"])
-    func badAttributesAreNone(_ text: String) { #expect(S3Metadata.attributes(text) == [:]) }
+    @Test(
+        arguments: [
+            ("", nil), ("{}", [:]), ("%7B%22system.x%22%3A%22aGVsbG8%3D%22%7D", ["system.x": "aGVsbG8="]),
+            ("%7B%22user.x%22%3A%22?%22%7D", ["user.x": "?"]), ("%zz", nil),
+        ] as [(String, [String: String]?)])
+    func badAttributesAreNone(_ text: String, _ foreign: [String: String]?) {
+        #expect(S3Metadata.entries(text)?.attributes ?? [:] == [:])
+        #expect(S3Metadata.entries(text)?.foreign == foreign)
+    }
+
+    private static func head(_ fields: [String: String]) -> [String: String] {
+        var metadata = S3Metadata(fields.map { (name: "X-Amz-Meta-" + $0.key, value: $0.value) })
+        metadata.keep(metadata.attributes ?? [:])
+        return Dictionary(
+            metadata.headers.map { (String($0.name.dropFirst("x-amz-meta-".count)), $0.value) },
+            uniquingKeysWith: { first, _ in first })
+    }
+
+    @Test("a change keeps what Hydrant cannot read")
+    func whatIsForeign() {
+        let unreadable = ["mtime": "yesterday", "mode": "rw", "xattr": "%zz", "owner": "ada"]
+        #expect(Self.head(unreadable) == unreadable)
+        // Entries of a document that it cannot have here, beside one that it has.
+        let both = #"{"system.x":"aGVsbG8=","user.a":"AQ=="}"#
+        let kept = Self.head(["xattr": PercentCoding.encode(both.utf8)])["xattr"]
+        #expect(kept.flatMap { S3Metadata.entries($0) }?.attributes == ["user.a": [1]])
+        #expect(kept.flatMap { S3Metadata.entries($0) }?.foreign == ["system.x": "aGVsbG8="])
+    }
+
+    /// A server refuses more than 2 KB: such a change would never be sent.
+    @Test("where others have left no room, a document has no date of its own")
+    func noRoom() {
+        var metadata = S3Metadata(modified: FileTime(seconds: 1), permissions: 0o644, attributes: nil)
+        metadata.others = ["note": String(repeating: "x", count: 2_030)]
+        #expect(metadata.headers.map(\.name) == ["x-amz-meta-mtime", "x-amz-meta-note"])
+        metadata.others = ["note": String(repeating: "x", count: 2_044)]
+        #expect(metadata.headers.map(\.name) == ["x-amz-meta-note"])
+    }
 
     /// A bucket takes 2 KB in all: attributes for which there is no room stay where they were set.
     @Test func whatHasNoRoomStaysElsewhere() {

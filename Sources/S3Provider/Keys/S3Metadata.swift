@@ -15,6 +15,9 @@ struct S3Metadata: Hashable, Sendable {
     /// `x-amz-meta-xattr`; nil: there was no room for them, and they stay on the machine that has them
     /// (`x-amz-meta-hydrant-xattr: elsewhere`).
     private(set) var attributes: [String: [UInt8]]? = [:]
+    /// Entries of `x-amz-meta-xattr` that a document cannot have here (`system.…`), as they came: by name, in base64.
+    /// Every change of ours keeps them.
+    private(set) var foreign: [String: String] = [:]
     /// What other programs have put there, by name without `x-amz-meta-`; kept by every change of ours.
     var others: [String: String] = [:]
 
@@ -24,6 +27,8 @@ struct S3Metadata: Hashable, Sendable {
     private static let document: UInt32 = 0o100000
     private static let kind: UInt32 = 0o170000
     /// In bytes, of all names and values (*Working with object metadata*).
+    private static let limit = 2_048
+    /// As much is used for attributes.
     private static let most = 2_000
 
     var isSymbolicLink: Bool { mode.map { $0 & Self.kind == Self.symbolicLink } ?? false }
@@ -44,20 +49,33 @@ struct S3Metadata: Hashable, Sendable {
     /// From now on the document has these attributes, if there is room for them.
     mutating func keep(_ attributes: [String: [UInt8]]) {
         self.attributes = attributes
-        if size > Self.most { self.attributes = nil }
+        if Self.size(values) > Self.most { self.attributes = nil }
     }
 
     /// From the head of an answer.
-    init(_ reply: HTTPReply) {
+    init(_ reply: HTTPReply) { self.init(reply.headers.map { (name: $0.name, value: $0.value) }) }
+
+    init(_ fields: [(name: String, value: String)]) {
         var areElsewhere = false
-        for (name, value) in reply.headers {
+        for (name, value) in fields {
             let name = name.lowercased()
             guard name.hasPrefix(Self.prefix) else { continue }
             let key = String(name.dropFirst(Self.prefix.count))
             switch key {
-            case "mtime": modified = Self.date(value)
-            case "mode": mode = Self.mode(value)
-            case "xattr": attributes = Self.attributes(value)
+            // (What cannot be read stays as it is, until there is something of ours instead.)
+            case "mtime":
+                modified = Self.date(value)
+                if modified == nil { others[key] = value }
+            case "mode":
+                mode = Self.mode(value)
+                if mode == nil { others[key] = value }
+            case "xattr":
+                if let entries = Self.entries(value) {
+                    attributes = entries.attributes
+                    foreign = entries.foreign
+                } else {
+                    others[key] = value
+                }
             case Self.elsewhere: areElsewhere = value == "elsewhere"
             default: others[key] = value
             }
@@ -74,16 +92,18 @@ struct S3Metadata: Hashable, Sendable {
         var values = others
         if let modified { values["mtime"] = Self.text(modified) }
         if let mode { values["mode"] = String(mode) }
-        switch attributes {
-        case nil: values[Self.elsewhere] = "elsewhere"
-        case [:]?: break
-        case let attributes?: values["xattr"] = Self.text(attributes)
-        }
+        if attributes == nil { values[Self.elsewhere] = "elsewhere" }
+        let entries = foreign.merging((attributes ?? [:]).mapValues { Data($0).base64EncodedString() }) { $1 }
+        if !entries.isEmpty { values["xattr"] = Self.text(entries) }
+        // Others may have left no room: what a server refuses would never be sent.
+        for name in ["mode", "mtime"] where others[name] == nil && Self.size(values) > Self.limit { values[name] = nil }
         return values
     }
 
     /// In bytes, as a server counts it.
-    private var size: Int { values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count } }
+    private static func size(_ values: [String: String]) -> Int {
+        values.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
+    }
 
     // MARK: Forms
 
@@ -113,25 +133,34 @@ struct S3Metadata: Hashable, Sendable {
         return number & kind == 0 ? number | document : number
     }
 
-    /// `{"user.name":"BASE64"}`, percent-encoded (s3fs).
-    static func attributes(_ text: String) -> [String: [UInt8]] {
+    /// `{"user.name":"BASE64"}`, percent-encoded (s3fs); nil: it cannot be read.
+    ///
+    /// - Returns: what a document can have here, and the rest as it came.
+    static func entries(_ text: String) -> (attributes: [String: [UInt8]], foreign: [String: String])? {
         guard text.utf8.count <= 8 << 10, let plain = PercentCoding.decode(text.utf8),
             let object = try? JSONDecoder().decode([String: String].self, from: Data(plain))
-        else { return [:] }
+        else { return nil }
         var attributes: [String: [UInt8]] = [:]
+        var foreign: [String: String] = [:]
         for (name, value) in object {
-            guard let bytes = Data(base64Encoded: value).map({ Array($0) }),
+            if let bytes = Data(base64Encoded: value).map({ Array($0) }),
                 ExtendedAttribute.problem(name: name, value: bytes) == nil
-            else { continue }
-            attributes[name] = bytes
+            {
+                attributes[name] = bytes
+            } else {
+                foreign[name] = value
+            }
         }
-        return attributes
+        return (attributes, foreign)
     }
 
     static func text(_ attributes: [String: [UInt8]]) -> String {
+        text(attributes.mapValues { Data($0).base64EncodedString() })
+    }
+
+    private static func text(_ entries: [String: String]) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        let object = attributes.mapValues { Data($0).base64EncodedString() }
-        return PercentCoding.encode((try? encoder.encode(object)) ?? Data())
+        return PercentCoding.encode((try? encoder.encode(entries)) ?? Data())
     }
 }

@@ -1,5 +1,5 @@
-import Crypto
 import FileProvider
+import Hashing
 import Surroundings
 
 /// The versions of an object. The contents' is the entity tag. The metadata's says all that a listing does not, so that
