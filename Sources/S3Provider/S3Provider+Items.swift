@@ -89,8 +89,8 @@ extension S3Provider {
             LeftOutItem(filename: Filename($0), reason: "the server's entry for it cannot be read")
         }
         var marks = listing.objects
-        if token != nil {
-            // The first part had them.
+        if token != nil || listing.next != nil {
+            // (Other parts of the listing may have them.)
             marks += try await client.list(start + S3Key.Reserved.start).objects
         }
         let hidden = try await hiddenFolders(marks)
@@ -107,15 +107,23 @@ extension S3Provider {
             let name = S3Key.name(of: rest)
             if S3Key.Reserved.contains(name) { continue }
             names.insert(name)
-            if hidden.contains(ItemIdentifier(path + rest)) { continue }
+            if hidden.contains(Array(prefix.utf8)) { continue }
             items.append(folderItem(path + rest))
         }
         var documents: [(path: String, object: S3Object)] = []
         for object in listing.objects where object.key.utf8.starts(with: start.utf8) {
             isThere = true
             let rest = String(decoding: object.key.utf8.dropFirst(start.utf8.count), as: UTF8.self)
-            // (The folder's own marker.)
-            if rest.isEmpty { continue }
+            if rest.isEmpty {
+                // The folder's own marker, or, on web sites, a page.
+                if object.size > 0 {
+                    leftOut.append(
+                        LeftOutItem(
+                            filename: Filename("/"),
+                            reason: "the folder's own key has contents, which a folder cannot show"))
+                }
+                continue
+            }
             do throws(S3Key.Unusable) { try S3Key.check(rest) } catch {
                 leftOut.append(LeftOutItem(filename: error.name, reason: error.reason))
                 continue
@@ -163,9 +171,7 @@ extension S3Provider {
 
     /// Documents of a listing, with their metadata: as the catalog knows them, or asked for.
     private func described(_ listed: [(path: String, object: S3Object)]) async throws(FileProviderError) -> [Item] {
-        guard settings.readsMetadata, !listed.isEmpty else {
-            return listed.map { item($0.path, $0.object, S3Metadata()) }
-        }
+        if listed.isEmpty { return [] }
         let known = try await catalog?.knownItems(listed.map { S3Key.identifier($0.path) }) ?? []
         let versions = Dictionary(known.map { ($0.identifier, $0) }, uniquingKeysWith: { first, _ in first })
         let now = FileTime.present.seconds
@@ -178,7 +184,7 @@ extension S3Provider {
                 unknown.append((path, object))
             }
         }
-        items += try await heads(unknown.map(\.path))
+        items += try await heads(unknown)
         return items
     }
 
@@ -197,15 +203,19 @@ extension S3Provider {
 
     private static let headsAtOnce = 32
 
-    /// The documents at these paths that are still there.
-    private func heads(_ paths: [String]) async throws(FileProviderError) -> [Item] {
+    /// The documents of a listing that are still there.
+    private func heads(
+        _ documents: [(path: String, object: S3Object)]
+    ) async throws(FileProviderError) -> [Item] {
         let result: Result<[Item], FileProviderError> = await withTaskGroup(
             of: Result<Item?, FileProviderError>.self
         ) { group in
             var items: [Item] = []
             var failure: FileProviderError?
-            var rest = paths[...]
-            for path in rest.prefix(Self.headsAtOnce) { group.addTask { await self.find(path) } }
+            var rest = documents[...]
+            for (path, object) in rest.prefix(Self.headsAtOnce) {
+                group.addTask { await self.find(path, object) }
+            }
             rest = rest.dropFirst(Self.headsAtOnce)
             while let found = await group.next() {
                 switch found {
@@ -214,7 +224,7 @@ extension S3Provider {
                     failure = failure ?? error
                     rest = []
                 }
-                if let path = rest.popFirst() { group.addTask { await self.find(path) } }
+                if let (path, object) = rest.popFirst() { group.addTask { await self.find(path, object) } }
             }
             if let failure { return .failure(failure) }
             return .success(items)
@@ -223,10 +233,16 @@ extension S3Provider {
     }
 
     /// Nil: the document is not there any more.
-    private func find(_ path: String) async -> Result<Item?, FileProviderError> {
+    private func find(_ path: String, _ object: S3Object) async -> Result<Item?, FileProviderError> {
         do throws(FileProviderError) {
-            guard let head = try await client.head(key(path)) else { return .success(nil) }
-            return .success(try await item(asking: path, head))
+            switch try await client.headOutcome(key(path)) {
+            case .success(let head): return .success(try await item(asking: path, head))
+            case .refused(let refusal):
+                if refusal.status == 404 { return .success(nil) }
+                // It cannot be asked for: another account's, or with a key of its owner's (SSE-C). The others can.
+                guard [400, 403].contains(refusal.status) else { throw client.failure(refusal, key(path)) }
+                return .success(item(path, object, S3Metadata()))
+            }
         } catch { return .failure(error) }
     }
 }

@@ -37,11 +37,8 @@ package final class S3Provider: Invalidatable, SigningIn {
                 url: settings.endpoint ?? address.endpoint, region: settings.region, isPathStyle: settings.isPathStyle,
                 bucket: address.bucket)
         } catch { throw FileProviderError(.invalidName, error.description) }
-        let transport = try HTTPTransport(
-            settings: settings.http, credentials: FixedCredential(nil), logger: logger)
-        client = S3Client(
-            transport: transport, address: address, endpoint: endpoint, credentials: credentials,
-            isRequesterPays: settings.isRequesterPays, logger: logger)
+        client = try S3Client(
+            settings, address: address, endpoint: endpoint, credentials: credentials, logger: logger)
         conditions = S3Abilities(client: client, logger: logger)
     }
 
@@ -58,15 +55,11 @@ package final class S3Provider: Invalidatable, SigningIn {
         let task = listening.withLock { $0 }
         task?.cancel()
         await task?.value
-        await client.transport.shutdown()
+        await client.shutdown()
         await credentials.end()
     }
 
-    package func credentialMayHaveChanged() {
-        credentials.mayHaveChanged()
-        // (A server that answered 401 is otherwise not asked again for a while.)
-        client.transport.credentialMayHaveChanged()
-    }
+    package func credentialMayHaveChanged() { credentials.mayHaveChanged() }
 
     var catalog: (any FileProviderDomain)? { domain.withLock { $0 } }
 

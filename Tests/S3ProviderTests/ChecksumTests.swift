@@ -19,6 +19,9 @@ import Testing
         #expect(S3CredentialChain.words(#"/opt/tool --name "My key"  x"#) == ["/opt/tool", "--name", "My key", "x"])
         #expect(S3CredentialChain.words(" \t ") == [])
         #expect(S3CredentialChain.words(#"a """#) == ["a", ""])
+        #expect(
+            S3CredentialChain.words(#"'/opt/My Tool/x' a\ b "c\"d\e" 'f\g"h'"#)
+                == ["/opt/My Tool/x", "a b", #"c"d\e"#, #"f\g"h"#])
     }
 
     @Test(

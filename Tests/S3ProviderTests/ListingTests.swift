@@ -108,7 +108,29 @@ import XMLStream
     @Test(arguments: ["s3:", "s3://", "s3:///x", "https://bucket/x", "s3://a/b", "s3://bücket/", "s3://bucket/../x"])
     func noAddresses(_ url: String) { #expect(throws: S3Address.Problem.self) { try S3Address(url) } }
 
+    @Test(
+        "a bucket in another region",
+        arguments: [
+            (nil, nil, "https://docs.s3.eu-west-1.amazonaws.com"),
+            (nil, true, "https://s3.eu-west-1.amazonaws.com"),
+            ("https://s3.amazonaws.com", nil, "https://docs.s3.eu-west-1.amazonaws.com"),
+            ("https://s3.dualstack.us-east-1.amazonaws.com", nil, "https://docs.s3.dualstack.eu-west-1.amazonaws.com"),
+            ("https://s3-fips.us-east-1.amazonaws.com:8443", true, "https://s3-fips.eu-west-1.amazonaws.com:8443"),
+            (
+                "https://bucket.vpce-1a2b.s3.us-east-1.vpce.amazonaws.com", true,
+                "https://bucket.vpce-1a2b.s3.us-east-1.vpce.amazonaws.com"
+            ),
+            ("http://ceph.example.org:7480", nil, "http://ceph.example.org:7480"),
+        ] as [(String?, Bool?, String)])
+    func otherRegions(_ url: String?, _ isPathStyle: Bool?, _ there: String) throws {
+        var endpoint = try S3Endpoint(url: url, region: nil, isPathStyle: isPathStyle, bucket: "docs")
+        endpoint.move(to: "eu-west-1", bucket: "docs")
+        #expect("\(endpoint.origin)" == there && endpoint.region == "eu-west-1")
+    }
+
     @Test func endpoints() throws {
+        let china = try S3Endpoint(url: nil, region: "cn-north-1", isPathStyle: nil, bucket: "docs")
+        #expect("\(china.origin)" == "https://docs.s3.cn-north-1.amazonaws.com.cn")
         let amazon = try S3Endpoint(url: nil, region: "eu-central-1", isPathStyle: nil, bucket: "docs")
         #expect("\(amazon.origin)" == "https://docs.s3.eu-central-1.amazonaws.com" && !amazon.isPathStyle)
         let dotted = try S3Endpoint(url: nil, region: nil, isPathStyle: nil, bucket: "my.docs")

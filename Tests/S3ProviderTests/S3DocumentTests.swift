@@ -146,29 +146,49 @@ struct S3DocumentTests {
         }
     }
 
-    @Test("an upload goes on with the parts that the server has, and has the new date")
+    @Test(
+        "an upload goes on with the parts that the server has, and has the new date; another machine's is left alone")
     func resumed() async throws {
-        // (moto does not say which uploads are open for a key.)
+        // (moto does not say which parts it has.)
         try await withS3(.usual) { server in
             let provider = try server.provider()
             let contents = Self.bytes(40 << 20)
             let part = Int64(S3MultipartUpload.partSize(40 << 20))
-            let begun = try await provider.client.beginUpload(
-                "a.bin",
-                S3Metadata(modified: FileTime(seconds: 1), permissions: 0o600, attributes: nil), .own)
-            guard case .success(let id) = begun else {
-                Issue.record("no upload")
-                return
-            }
             let digests = try await S3Digests(BytesSource(contents), 0..<part)
-            _ = try await provider.client.putPart(
-                "a.bin", id, 1, .content(BytesSource(contents), 0..<part, sha256: digests.sha256), digests)
+            func begin() async throws -> String {
+                let begun = try await provider.client.beginUpload(
+                    "a.bin",
+                    S3Metadata(modified: FileTime(seconds: 1), permissions: 0o600, attributes: nil), .own)
+                guard case .success(let id) = begun else { throw HarnessError("no upload: \(begun)") }
+                _ = try await provider.client.putPart(
+                    "a.bin", id, 1, .content(BytesSource(contents), 0..<part, sha256: digests.sha256), digests)
+                return id
+            }
+            let (ours, theirs) = (try await begin(), try await begin())
+            let upload = S3Upload(
+                provider: provider, path: "a.bin", contents: BytesSource(contents), metadata: S3Metadata(),
+                headers: .own, condition: .absent, traits: S3Traits())
+            let mark = S3MultipartUpload(upload: upload, client: provider.client, key: "a.bin").mark
+            let bytes = Array(ours.utf8)
+            _ = try await provider.client.put(
+                mark, .bytes(bytes), sha256: S3Digests(bytes).sha256, .own, condition: .none)
             let counted = CountingSource(contents)
             let made = try await provider.createItem(Self.template("a.bin"), contents: counted)
             #expect(made.contentModificationDate == FileTime(seconds: 1_600_000_000) && made.posixPermissions == 0o640)
             #expect(counted.sent == Int64(contents.count) - part)
             #expect(try await Self.read(provider, made) == contents)
-            #expect(try await provider.client.openUploads(of: "a.bin") == [])
+            #expect(try await provider.client.parts(of: theirs, "a.bin")?.count == 1)
+            #expect(try await provider.client.list("", isFlat: true).objects.map(\.key) == ["a.bin"])
+            // Other contents: the upload that does not fit ends.
+            let other = try await begin()
+            let text = Array(other.utf8)
+            _ = try await provider.client.put(
+                mark, .bytes(text), sha256: S3Digests(text).sha256, .own, condition: .none)
+            _ = try await provider.itemChanged(
+                made.identifier, contents: BytesSource(contents.reversed()),
+                metadata: ItemMetadata(contentModificationDate: FileTime(seconds: 5)), baseVersion: made.version)
+            #expect(try await provider.client.parts(of: other, "a.bin") == nil)
+            await provider.client.abortAnyway(theirs, "a.bin")
             await provider.invalidate()
         }
     }

@@ -69,6 +69,34 @@ package struct S3Endpoint: Hashable, Sendable {
     package var isPathStyle: Bool
     package var region: String
 
+    /// Amazon's servers in China have a domain of their own.
+    static func amazon(_ region: String) -> String {
+        region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+    }
+
+    /// The bucket is in another region.
+    mutating func move(to region: String, bucket: String) {
+        let old = self.region
+        self.region = region
+        let host = origin.host
+        guard host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn") else { return }
+        let usual = ["s3.amazonaws.com", "s3.\(old).\(Self.amazon(old))"]
+        if usual.contains(where: { host == $0 || host == "\(bucket).\($0)" }) {
+            guard let there = try? S3Endpoint(url: nil, region: region, isPathStyle: isPathStyle, bucket: bucket) else {
+                return
+            }
+            self = there
+            return
+        }
+        // Those of another kind (dual stack, FIPS) have the region in their names as well. That of a private network
+        // (VPC) serves one region: its refusal is shown.
+        guard !host.contains(".vpce."), let label = host.range(of: ".\(old).", options: .backwards) else { return }
+        let scheme = origin.isSecure ? "https" : "http"
+        let name = host.replacingCharacters(in: label, with: ".\(region).")
+        guard let there = HTTPLocation("\(scheme)://\(name):\(origin.port)") else { return }
+        origin = there.origin
+    }
+
     /// Letters, digits, `-` and `_`: a region becomes a part of a host's name.
     static func isName(_ region: String) -> Bool {
         region.utf8.allSatisfy { byte in
@@ -90,13 +118,14 @@ package struct S3Endpoint: Hashable, Sendable {
         guard !region.isEmpty, Self.isName(region) else {
             throw S3Address.Problem(description: "“\(region)”: is not the name of a region")
         }
-        let text = url ?? "https://s3.\(region).amazonaws.com"
+        let text = url ?? "https://s3.\(region).\(Self.amazon(region))"
         guard let location = HTTPLocation(text), location.components.isEmpty, location.query == nil else {
             throw S3Address.Problem(
                 description: "“\(text)”: is not the URL of a server; write https://HOST or https://HOST:PORT")
         }
         self.region = region
-        let isAmazon = location.origin.host.hasSuffix(".amazonaws.com")
+        let host = location.origin.host
+        let isAmazon = host.hasSuffix(".amazonaws.com") || host.hasSuffix(".amazonaws.com.cn")
         self.isPathStyle = isPathStyle ?? (!isAmazon || bucket.contains("."))
         origin = location.origin
         if !self.isPathStyle {

@@ -28,6 +28,9 @@ package actor S3CredentialChain: S3CredentialSource {
     private var found: (credentials: S3Credentials, until: ContinuousClock.Instant?)?
     /// The last ones that were found, while a renewal fails.
     private var last: S3Credentials?
+    /// Why the last look found none, which counts for a while: a program may ask a person each time.
+    private var failed: (error: FileProviderError, until: ContinuousClock.Instant)?
+    private var refusedAt: ContinuousClock.Instant?
     /// Of sign-ins.
     private var generation = 0
     /// Those who ask at the same time share one look.
@@ -40,6 +43,8 @@ package actor S3CredentialChain: S3CredentialSource {
     private static let patience = Duration.seconds(300)
     /// Temporary credentials are renewed before they end.
     private static let margin = Duration.seconds(300)
+    /// Between two looks that find nothing that can be used.
+    private static let pause = Duration.seconds(30)
     private static let longestChain = 4
 
     package init(_ places: Places, logger: Logger) {
@@ -59,21 +64,47 @@ package actor S3CredentialChain: S3CredentialSource {
             defer { stale = false }
             return stale
         }) {
-            (found, last, look) = (nil, nil, nil)
-            generation += 1
+            forget()
         }
         if let found, found.until.map({ $0 > .now }) ?? true { return found.credentials }
+        if let failed, failed.until > .now {
+            guard let usable else { throw failed.error }
+            return usable
+        }
         let generation = generation
         let running =
             look ?? Task { await attempt { () async throws(FileProviderError) in try await self.find(generation) } }
         look = running
         let result = await running.value
         if look == running { look = nil }
-        if case .failure = result, let last, last.expiration.map({ $0 > .present }) ?? false {
-            // The old ones can still be used.
-            return last
+        if case .failure(let error) = result {
+            // (A network that is back is used at once.)
+            if generation == self.generation, error.code != .serverUnreachable {
+                failed = (error, .now + Self.pause)
+            }
+            if let usable { return usable }
         }
         return try result.get()
+    }
+
+    /// The old ones, while they are valid.
+    private var usable: S3Credentials? { last.flatMap { $0.expiration.map { $0 > .present } ?? false ? last : nil } }
+
+    private func forget() {
+        (found, last, look, failed) = (nil, nil, nil, nil)
+        generation += 1
+    }
+
+    package func refused(_ keys: S3Credentials) async -> Bool {
+        if found?.credentials == keys {
+            // (Not for each request: a refused key stays one.)
+            guard refusedAt.map({ $0.duration(to: .now) > Self.pause }) ?? true else { return false }
+            refusedAt = .now
+            forget()
+        }
+        // Otherwise another request has been told of it.
+        guard let present = try? await credentials() else { return false }
+        return present != keys
     }
 
     private func find(_ generation: Int) async throws(FileProviderError) -> S3Credentials {
@@ -81,13 +112,14 @@ package actor S3CredentialChain: S3CredentialSource {
         var until: ContinuousClock.Instant?
         if let end = credentials.value.expiration {
             let rest = Duration.seconds(max(0, end.seconds - FileTime.present.seconds))
-            until = .now + rest - min(Self.margin, rest / 2)
+            until = .now + max(rest - min(Self.margin, rest / 2), Self.pause)
         } else if !credentials.isStored {
             until = .now + Self.patience
         }
         // (Not what an old look has found after the user has signed in again.)
         if generation == self.generation {
             found = (credentials.value, until)
+            failed = nil
             last = credentials.value
         }
         return credentials.value
@@ -149,9 +181,15 @@ package actor S3CredentialChain: S3CredentialSource {
 
     /// Empty for a file that is not there.
     private static func text(_ path: String?) throws(FileProviderError) -> String {
-        guard let path, let handle = FileHandle(forReadingAtPath: path) else { return "" }
+        guard let path, access(path, F_OK) == 0 else { return "" }
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw FileProviderError(.notAuthenticated, "\(path): \(String(cString: strerror(errno)))")
+        }
         defer { try? handle.close() }
-        guard let data = try? handle.read(upToCount: AWSProfiles.longest + 1) else { return "" }
+        let data: Data
+        do { data = try handle.read(upToCount: AWSProfiles.longest + 1) ?? Data() } catch {
+            throw FileProviderError(.notAuthenticated, "\(path): cannot be read: \(error.localizedDescription)")
+        }
         guard data.count <= AWSProfiles.longest else {
             throw FileProviderError(.notAuthenticated, "\(path): is longer than \(AWSProfiles.longest) bytes")
         }
@@ -247,17 +285,25 @@ package actor S3CredentialChain: S3CredentialSource {
             expiration: answer.expiration.flatMap { HTTPDate.parse($0) }.map { FileTime(seconds: $0) })
     }
 
-    /// As the AWS command line splits it: at spaces, but for those in double quotes.
+    /// As the AWS command line splits it (Python's `shlex.split`): at spaces, but for those in quotes or behind a
+    /// backslash. In single quotes a backslash is one; in double quotes it counts before a quote and a backslash.
     static func words(_ command: String) -> [String] {
         var words: [String] = []
         var word = ""
-        var (isQuoted, hasWord) = (false, false)
-        for character in command {
+        var hasWord = false
+        var quote: Character?
+        var characters = command.makeIterator()
+        while let character = characters.next() {
             switch character {
-            case "\"":
-                isQuoted.toggle()
+            case "\\" where quote != "'":
+                guard let next = characters.next() else { break }
+                if quote != nil, next != "\"", next != "\\" { word.append(character) }
+                word.append(next)
                 hasWord = true
-            case " " where !isQuoted, "\t" where !isQuoted:
+            case "\"" where quote != "'", "'" where quote != "\"":
+                quote = quote == nil ? character : nil
+                hasWord = true
+            case " " where quote == nil, "\t" where quote == nil:
                 if hasWord { words.append(word) }
                 (word, hasWord) = ("", false)
             default:

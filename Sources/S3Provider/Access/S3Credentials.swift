@@ -24,6 +24,10 @@ package protocol S3CredentialSource: Sendable {
     ///
     /// - Throws: why they are unavailable, for people.
     func credentials() async throws -> S3Credentials?
+    /// The server does not take these credentials.
+    ///
+    /// - Returns: whether there are others by now.
+    func refused(_ keys: S3Credentials) async -> Bool
     /// The user may have signed in again. Must not block.
     func mayHaveChanged()
     /// Nobody asks any more.
@@ -40,5 +44,6 @@ package struct FixedS3Credentials: S3CredentialSource {
 extension S3CredentialSource {
     /// For credentials that are looked up each time.
     package func mayHaveChanged() {}
+    package func refused(_ keys: S3Credentials) async -> Bool { false }
     package func end() async {}
 }

@@ -1,7 +1,7 @@
-import Crypto
 import FileProvider
 import Foundation
 import HTTPTransport
+import Hashing
 import Surroundings
 
 /// Exchanges credentials for those of a role, for an hour.
@@ -22,7 +22,7 @@ struct SecurityTokenService {
     }
 
     func assume(_ role: Role, with credentials: S3Credentials) async throws(FileProviderError) -> S3Credentials {
-        let url = endpoint ?? "https://sts.\(region).amazonaws.com/"
+        let url = endpoint ?? "https://sts.\(region).\(S3Endpoint.amazon(region))/"
         guard let location = HTTPLocation(url)?.asFolder(true) else {
             throw FileProviderError(.notAuthenticated, "“\(url)”: is not the URL of a server")
         }
@@ -42,7 +42,8 @@ struct SecurityTokenService {
         if let token = credentials.sessionToken { headers.append(("x-amz-security-token", token.revealed)) }
         headers.append(
             ("Authorization", signer.authorization("POST", location, headers: headers, payload: digest).value))
-        let request = HTTPRequest("POST", location, headers: headers, body: .bytes(body), followsRedirections: false)
+        var request = HTTPRequest("POST", location, headers: headers, body: .bytes(body), followsRedirections: false)
+        request.hasOwnSignature = true
         return try await transport.exchange(request) { reply -> S3Credentials in
             let bytes = try await reply.prefix(64 << 10)
             guard reply.status == 200, let answer = try? S3Answer(bytes) else {

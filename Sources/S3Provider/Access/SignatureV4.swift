@@ -1,6 +1,6 @@
-import Crypto
 import Foundation
 import HTTPTransport
+import Hashing
 import Surroundings
 
 /// AWS Signature Version 4 for S3, in the header `Authorization`.
@@ -13,7 +13,7 @@ struct SignatureV4 {
     let service: String
     /// `20130524T000000Z`.
     let date: String
-    private let key: SymmetricKey
+    private let key: Digest
 
     /// - Parameter seconds: since 1970-01-01 00:00:00 UTC; a server refuses a clock that is 15 minutes wrong.
     init(_ credentials: S3Credentials, region: String, service: String = "s3", seconds: Int64) {
@@ -21,11 +21,9 @@ struct SignatureV4 {
         self.credentials = credentials
         self.region = region
         date = Self.date(seconds)
-        func code(_ key: SymmetricKey, _ text: String) -> SymmetricKey {
-            SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
-        }
-        let first = SymmetricKey(data: Data("AWS4\(credentials.secretKey.revealed)".utf8))
-        key = [String(date.prefix(8)), region, service, "aws4_request"].reduce(first, code)
+        let first = AuthenticationCode.of(
+            date.prefix(8).utf8, key: "AWS4\(credentials.secretKey.revealed)".utf8)
+        key = [region, service, "aws4_request"].reduce(first) { AuthenticationCode.of($1.utf8, key: $0) }
     }
 
     static let emptyPayload = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
@@ -62,7 +60,7 @@ struct SignatureV4 {
 
     private func sign(_ algorithm: String, _ lines: [String]) -> String {
         let text = ([algorithm, date, scope] + lines).joined(separator: "\n")
-        return HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key).hexadecimal
+        return AuthenticationCode.of(text.utf8, key: key).hexadecimal
     }
 
     private static func digest(_ text: String) -> String { SHA256.hash(data: Data(text.utf8)).hexadecimal }

@@ -19,12 +19,17 @@ struct S3Traits: Sendable, Hashable {
     var sourceHeader: String?
     /// CopyObject with `If-None-Match: *` for its target.
     var keepsCopyTarget = false
+    /// CopyObject with `If-Match` for its target.
+    var keepsCopyMatch = false
 
     /// Otherwise the server takes a backslash in a key for a slash (SeaweedFS).
     var keepsBackslash = true
 
     /// A folder without objects stays, and HEAD finds it (SeaweedFS).
     var hasFolders = false
+
+    /// The bucket keeps versions. (In such a bucket, Ceph RGW keeps no conditions.)
+    var hasVersions = false
 
     /// Nothing is overwritten unseen.
     var isSafe: Bool { keepsAbsent && keepsMatch }
@@ -57,9 +62,15 @@ final class S3Abilities: Sendable {
         self.logger = logger
     }
 
-    /// The traits; those who ask at the same time share one look.
+    /// The traits; those who ask at the same time share one look. There is another one after somebody has told the bucket
+    /// to keep versions.
     func traits() async throws(FileProviderError) -> S3Traits {
-        try await shared(task) { () async throws(FileProviderError) -> S3Traits in try await self.probe() }
+        if client.hasVersions, let known, !known.hasVersions {
+            found.withLock { $0 = nil }
+            task.withLock { $0 = nil }
+            partsTask.withLock { $0 = nil }
+        }
+        return try await shared(task) { () async throws(FileProviderError) -> S3Traits in try await self.probe() }
     }
 
     /// The traits, if they are known already.
@@ -97,14 +108,18 @@ final class S3Abilities: Sendable {
     private func probe() async throws(FileProviderError) -> S3Traits {
         await sweep()
         var traits = try await probeOnce()
-        if !traits.isSafe || !traits.keepsDeletion || !traits.keepsSource {
+        if !traits.isSafe || !traits.keepsDeletion || !traits.keepsSource || !traits.keepsCopyTarget
+            || !traits.keepsCopyMatch
+        {
             let second = try await probeOnce()
             traits.keepsAbsent = traits.keepsAbsent || second.keepsAbsent
             if !traits.keepsMatch { (traits.keepsMatch, traits.quotesTags) = (second.keepsMatch, second.quotesTags) }
             traits.keepsDeletion = traits.keepsDeletion || second.keepsDeletion
             traits.sourceHeader = traits.sourceHeader ?? second.sourceHeader
             traits.keepsCopyTarget = traits.keepsCopyTarget || second.keepsCopyTarget
+            traits.keepsCopyMatch = traits.keepsCopyMatch || second.keepsCopyMatch
         }
+        traits.hasVersions = client.hasVersions
         found.withLock { [traits] in $0 = traits }
         logger.info("the bucket's conditions", metadata: ["bucket": "\(client.address.bucket)", "kept": "\(traits)"])
         return traits
@@ -125,15 +140,17 @@ final class S3Abilities: Sendable {
         for id in (try? await client.openUploads(of: key)) ?? [] { await client.abortAnyway(id, key) }
     }
 
-    /// Seconds. No try takes as long.
-    private static let longestTry: Int64 = 3_600
+    /// Seconds. No try takes as long; and nobody goes on with an upload in parts after a month.
+    private static let longest: [(kind: String, seconds: Int64)] = [("try-", 3_600), ("upload-", 30 * 86_400)]
 
-    /// Removes what tries of killed mounts have left.
+    /// Removes what killed mounts have left.
     private func sweep() async {
-        let start = client.address.prefix + S3Key.Reserved.start + "try-"
-        guard let left = try? await client.list(start, isFlat: true, limit: 100).objects else { return }
-        let oldest = FileTime.present.seconds - Self.longestTry
-        for object in left where object.modified.seconds < oldest { _ = try? await client.delete(object.key) }
+        for (kind, seconds) in Self.longest {
+            let start = client.address.prefix + S3Key.Reserved.start + kind
+            guard let left = try? await client.list(start, isFlat: true, limit: 100).objects else { return }
+            let oldest = FileTime.present.seconds - seconds
+            for object in left where object.modified.seconds < oldest { _ = try? await client.delete(object.key) }
+        }
     }
 
     private func probe(_ key: String) async throws(FileProviderError) -> S3Traits {
@@ -204,6 +221,14 @@ final class S3Abilities: Sendable {
         {
             traits.keepsCopyTarget = refusal.isMismatch
         }
+        if case .refused(let refusal) = try await client.copy(
+            head, to: copy, condition: .tag(wrong), sourceHeader: name), refusal.isMismatch,
+            let there = try await client.head(copy),
+            case .success = try await client.copy(
+                head, to: copy, condition: .tag(there.object.entityTag), sourceHeader: name)
+        {
+            traits.keepsCopyMatch = true
+        }
         try await remove(copy)
     }
 
@@ -220,14 +245,30 @@ final class S3Abilities: Sendable {
         guard try await put(key, "1", .none).tag != nil else { return false }
         let found = try await client.list(key, isFlat: true, limit: 1).objects.contains { $0.key == key }
         try await remove(key)
-        // (The folder that such a server has made of it.)
-        if !found { try await remove(key.replacing("\\x", with: "/")) }
+        // (What such a server has made of it.)
+        if !found {
+            try await remove(key.replacing("\\x", with: "/x"))
+            try await remove(key.replacing("\\x", with: "/"))
+        }
         return found
     }
 
     // MARK: Parts
 
+    /// As ``probe()``.
     private func probeParts(_ traits: S3Traits) async throws(FileProviderError) -> S3PartTraits {
+        var parts = try await probePartsOnce(traits)
+        if !parts.keepsAbsent || !parts.keepsMatch || !parts.copyKeepsTag {
+            let second = try await probePartsOnce(traits)
+            parts.keepsAbsent = parts.keepsAbsent || second.keepsAbsent
+            parts.keepsMatch = parts.keepsMatch || second.keepsMatch
+            parts.copyKeepsTag = parts.copyKeepsTag || second.copyKeepsTag
+        }
+        logger.info("the bucket's conditions for parts", metadata: ["kept": "\(parts)"])
+        return parts
+    }
+
+    private func probePartsOnce(_ traits: S3Traits) async throws(FileProviderError) -> S3PartTraits {
         let key = newKey()
         do throws(FileProviderError) { return try await probeParts(key, traits) } catch {
             await clear(key)
@@ -239,6 +280,8 @@ final class S3Abilities: Sendable {
         var parts = S3PartTraits()
         let wrong = "00000000000000000000000000000000"
         guard case .success = try await complete(key, .none, traits), let head = try await client.head(key) else {
+            // (Perhaps it was completed, and the answer was lost.)
+            await clear(key)
             return parts
         }
         if traits.keepsMatch {
@@ -259,7 +302,6 @@ final class S3Abilities: Sendable {
         }
         try await remove(key)
         try await remove(key + "-copy")
-        logger.info("the bucket's conditions for parts", metadata: ["kept": "\(parts)"])
         return parts
     }
 
@@ -338,6 +380,11 @@ extension S3Provider {
             notes.append(
                 "it does not for documents above 16 MiB, which are sent in parts: a change by another machine in the "
                     + "moment in which the last part is joined can be lost")
+        }
+        if !traits.keepsSource || !traits.keepsCopyTarget {
+            notes.append(
+                "the bucket copies without a condition: what another machine puts at a document's new place in the moment "
+                    + "in which the document is moved or copied there can be lost")
         }
         if !traits.keepsDeletion {
             notes.append(

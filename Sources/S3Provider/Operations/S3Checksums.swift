@@ -1,7 +1,7 @@
-import Crypto
 import FileProvider
 import Foundation
 import HTTPTransport
+import Hashing
 
 /// A checksum of a whole object that a server keeps and sends with it.
 ///

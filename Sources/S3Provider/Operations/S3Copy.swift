@@ -1,7 +1,7 @@
-import Crypto
 import FileProvider
 import Foundation
 import HTTPTransport
+import Hashing
 
 /// Copies one object within the bucket, on the condition that it has not changed.
 ///
@@ -57,33 +57,37 @@ struct S3Copy {
     }
 
     private func whole() async throws(FileProviderError) -> Outcome {
+        let isKept = condition.isKept(absent: traits.keepsCopyTarget, match: traits.keepsCopyMatch)
         // (The source's entity tag is the condition of a copy onto itself.)
-        var condition = S3Condition.none
-        if case .absent = self.condition, traits.keepsCopyTarget { condition = .absent }
+        if !isKept, target != source.key, try await !holds() { return .refused }
         let outcome = try await client.copy(
-            head, to: target, metadata: metadata, condition: condition, sourceHeader: traits.sourceHeader)
-        return try await settle(outcome)
+            head, to: target, metadata: metadata, condition: isKept ? condition : .none,
+            sourceHeader: traits.sourceHeader)
+        return try await settle(outcome, tag: source.entityTag)
     }
 
-    private func settle(_ outcome: S3Client.Outcome<String?>) async throws(FileProviderError) -> Outcome {
+    /// - Parameter expected: the copy's entity tag, if the server does not say it.
+    private func settle(
+        _ outcome: S3Client.Outcome<String?>, tag expected: String
+    ) async throws(FileProviderError) -> Outcome {
         switch outcome {
         case .refused(let refusal):
             guard [412, 404, 409].contains(refusal.status) else { throw client.failure(refusal, source.key) }
             // It may be what an earlier attempt has made, whose answer was lost.
-            if let made = try await client.head(target), isMade(made) { return .done(made) }
+            if let made = try await client.head(target), made.isCopy(of: head, with: metadata) { return .done(made) }
             return .refused
         case .success(let tag):
-            if !traits.keepsSource, target != source.key, try await hasChanged() { return .refused }
-            guard let copy = try await client.head(target) else { return .refused }
-            if let tag, copy.object.entityTag != tag { return .refused }
-            return .done(copy)
+            guard let copy = try await client.head(target), copy.object.entityTag == (tag ?? expected) else {
+                return .refused
+            }
+            if traits.keepsSource { return .done(copy) }
+            // The server may have copied what somebody else has put at the source meanwhile.
+            let isSource = copy.object.entityTag == expected || source.size == 0 && copy.object.size == 0
+            if target == source.key { return isSource ? .done(copy) : .refused }
+            if isSource, try await !hasChanged() { return .done(copy) }
+            try await provider.withdraw(copy, traits)
+            return .refused
         }
-    }
-
-    /// Whether this is what the copy makes, by an earlier attempt.
-    func isMade(_ copy: S3Head) -> Bool {
-        copy.object.entityTag == source.entityTag && copy.object.size == source.size
-            && copy.metadata == metadata ?? head.metadata
     }
 
     /// For a server that does not look at the target itself.
@@ -118,12 +122,7 @@ struct S3Copy {
             return .refused
         }
         let keeps = try await provider.conditions.parts()
-        let isChecked =
-            switch condition {
-            case .none: true
-            case .absent: keeps.keepsAbsent
-            case .tag: keeps.keepsMatch
-            }
+        let isChecked = condition.isKept(absent: keeps.keepsAbsent, match: keeps.keepsMatch)
         if !isChecked, try await !holds() {
             await client.abortAnyway(id, target)
             return .refused
@@ -131,7 +130,7 @@ struct S3Copy {
         let outcome = try await client.completeUpload(
             target, id, tags, isChecked ? condition : .none, quotesTags: traits.quotesTags)
         if case .refused = outcome { await client.abortAnyway(id, target) }
-        return try await settle(outcome)
+        return try await settle(outcome, tag: S3MultipartUpload.tag(ofParts: tags))
     }
 
     /// The size of the source's parts, so that the copy's entity tag is the same; else one of ours.

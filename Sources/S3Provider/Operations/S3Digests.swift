@@ -1,5 +1,5 @@
-import Crypto
 import FileProvider
+import Hashing
 
 /// What of a document goes into headers: SHA-256 for the signature and the server's check, MD5 because the entity tag
 /// of an object that was sent whole is its MD5.

@@ -1,7 +1,7 @@
-import Crypto
 import FileProvider
 import Foundation
 import HTTPTransport
+import Hashing
 import Logging
 import Surroundings
 import Synchronization
@@ -11,7 +11,7 @@ import Synchronization
 /// It lies beside the source, and while objects are copied also beside the target, so that a listing of either place
 /// has it: then the listing leaves out the folder of which only a part may be there.
 struct S3Intent: Codable, Hashable, Sendable {
-    /// Keys below the mounted prefix.
+    /// Whole keys: mounts of other prefixes of the bucket read them too.
     var source: String
     var target: String
     /// All objects are at the target; those at the source are being deleted.
@@ -23,8 +23,11 @@ struct S3Intent: Codable, Hashable, Sendable {
         return S3Key.Reserved.start + "move-\(SHA256.hash(data: text).hexadecimal.prefix(24))"
     }
 
-    /// The folder that is not shown.
+    /// The key of the folder that is not shown.
     var hidden: String { isCopied ? source : target }
+
+    var atSource: String { S3Key.folder(of: source) + name }
+    var atTarget: String { S3Key.folder(of: target) + name + "-target" }
 }
 
 /// The intents that were read, by key and entity tag.
@@ -50,92 +53,124 @@ final class S3Intents: Sendable {
 struct S3FolderMove {
     let provider: S3Provider
     let traits: S3Traits
+    /// Below the mounted prefix.
+    private let source: String
+    private let target: String
     private let intent: S3Intent
     private var client: S3Client { provider.client }
     private static let atOnce = 8
     /// Looks at the source after which what is still added there stays there.
     private static let passes = 5
+    /// Of one listing: ten million objects.
+    private static let mostParts = 10_000
 
     init(provider: S3Provider, source: String, target: String, traits: S3Traits) {
         self.provider = provider
         self.traits = traits
-        intent = S3Intent(source: source, target: target)
+        self.source = source
+        self.target = target
+        intent = S3Intent(source: provider.key(source), target: provider.key(target))
     }
-
-    private var atSource: String { provider.key(S3Key.folder(of: intent.source) + intent.name) }
-    private var atTarget: String { provider.key(S3Key.folder(of: intent.target) + intent.name + "-target") }
 
     /// An earlier attempt has begun it.
     var isUnderWay: Bool {
-        get async throws(FileProviderError) { try await provider.intent(at: atSource) != nil }
+        get async throws(FileProviderError) { try await provider.intent(at: intent.atSource) != nil }
+    }
+
+    /// Looks for objects that cannot be moved, before the first one is copied: otherwise the target has a part of the
+    /// folder, and each attempt fails at the same object.
+    func check() async throws(FileProviderError) {
+        try await each { object throws(FileProviderError) in
+            let length = provider.key(target(of: object)).utf8.count
+            guard length <= S3Key.longest else {
+                throw FileProviderError(
+                    .invalidName,
+                    "\(client.describe(object.key)): would have a name of \(length) bytes with its folders, and a bucket "
+                        + "takes \(S3Key.longest); use a shorter name")
+            }
+            guard let storage = object.storageClass, S3ObjectHeaders.archives.contains(storage),
+                let head = try await client.head(object.key), !head.isRestored
+            else { return }
+            throw client.archived(object.key)
+        } after: { _ in
+        }
     }
 
     func run() async throws(FileProviderError) {
-        let begun = try await provider.intent(at: atSource)
+        let begun = try await provider.intent(at: intent.atSource)
         if begun?.isCopied != true {
-            try await put(intent, at: atTarget)
-            try await put(intent, at: atSource)
+            // (In this order: what a kill in between leaves hides nothing.)
+            try await put(intent, at: intent.atSource)
+            try await put(intent, at: intent.atTarget)
             var copied = 0
-            do throws(FileProviderError) {
-                try await each(intent.source) { object throws(FileProviderError) in
-                    _ = try await copy(object)
-                } after: { objects in
-                    copied += objects.count
-                    provider.logger.info(
-                        "a folder is being moved",
-                        metadata: ["from": "\(intent.source)", "to": "\(intent.target)", "copied": "\(copied)"])
-                }
-            } catch {
-                // Another attempt would fail in the same way: what is at the target shows from now on.
-                if [.invalidName, .permissionDenied, .unsupported].contains(error.code) {
-                    try? await provider.remove(atTarget)
-                    try? await provider.remove(atSource)
-                }
-                throw error
+            try await each { object throws(FileProviderError) in
+                _ = try await copy(object)
+            } after: { objects in
+                copied += objects.count
+                provider.logger.info(
+                    "a folder is being moved",
+                    metadata: ["from": "\(source)", "to": "\(target)", "copied": "\(copied)"])
             }
-            try await provider.keepFolder(intent.target)
+            try await provider.keepFolder(target)
             var done = intent
             done.isCopied = true
             // (For a moment both folders show; not neither of them, which would look like a deletion.)
-            try await provider.remove(atTarget)
-            try await put(done, at: atSource)
+            try await provider.remove(intent.atTarget)
+            try await put(done, at: intent.atSource)
         } else {
-            try await provider.remove(atTarget)
+            try await provider.remove(intent.atTarget)
         }
-        let source = provider.key(intent.source)
-        var folders: Set<[UInt8]> = [Array(source.utf8)]
+        try await deleteSource()
+        // (In this order: the mark itself is an object in the folder.)
+        try await provider.remove(intent.atSource)
+        try await provider.keepFolder(S3Key.folder(of: source))
+    }
+
+    /// Deletes what the target has, and moves what somebody adds meanwhile.
+    private func deleteSource() async throws(FileProviderError) {
+        var folders: Set<[UInt8]> = [Array(intent.source.utf8)]
         for _ in 0..<Self.passes {
             var rest = 0
-            try await each(intent.source) { object throws(FileProviderError) in
+            try await each { object throws(FileProviderError) in
                 if try await copy(object), !Self.isMarker(object) { try await delete(object) }
             } after: { objects in
                 rest += objects.count { !Self.isMarker($0) }
-                for object in objects { folders.formUnion(Self.folders(of: object.key, from: source)) }
+                for object in objects { folders.formUnion(Self.folders(of: object.key, from: intent.source)) }
             }
             if rest == 0 { break }
         }
         // The deepest first: a server with folders of its own deletes none that has something in it.
         for folder in folders.sorted(by: { $0.count > $1.count }) {
-            try await provider.remove(String(decoding: folder, as: UTF8.self))
+            let key = String(decoding: folder, as: UTF8.self)
+            // (A web site's page may have a folder's key.)
+            if let there = try await client.head(key), there.object.size > 0 { continue }
+            try await provider.remove(key)
         }
-        // (In this order: the mark itself is an object in the folder.)
-        try await provider.remove(atSource)
-        try await provider.keepFolder(S3Key.folder(of: intent.source))
     }
 
-    /// Removes what earlier moves of this folder to other places have left: the user has chosen another place since. What
-    /// they had copied shows there.
-    func withdrawOthers() async throws(FileProviderError) {
-        let folder = provider.key(S3Key.folder(of: intent.source))
-        let marks = try await client.list(folder + S3Key.Reserved.start + "move-").objects
-        for mark in marks {
-            guard let other = try await provider.intent(at: mark.key), other.source == intent.source,
+    /// Ends what earlier moves of this folder to other places have left: the user has chosen another place since. A move
+    /// that has copied everything goes on to its end. What another one has copied shows there.
+    ///
+    /// - Returns: where this folder is now; nil: where it was.
+    func endOthers() async throws(FileProviderError) -> String? {
+        let prefix = provider.address.prefix
+        let start = S3Key.folder(of: intent.source) + S3Key.Reserved.start + "move-"
+        var place: String?
+        for mark in try await client.list(start).objects {
+            guard let other = try await provider.intent(at: mark.key),
+                other.source.utf8.elementsEqual(intent.source.utf8),
                 !other.target.utf8.elementsEqual(intent.target.utf8)
             else { continue }
-            let move = S3FolderMove(provider: provider, source: other.source, target: other.target, traits: traits)
-            try await provider.remove(move.atTarget)
-            try await provider.remove(move.atSource)
+            if other.isCopied, mark.key == other.atSource, other.target.utf8.starts(with: prefix.utf8) {
+                let path = String(decoding: other.target.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
+                try await S3FolderMove(provider: provider, source: source, target: path, traits: traits).run()
+                place = path
+            } else {
+                try await provider.remove(other.atTarget)
+                try await provider.remove(other.atSource)
+            }
         }
+        return place
     }
 
     /// The keys of the folders between the source and an object. (As bytes: for Swift's strings, a composed letter equals
@@ -146,15 +181,16 @@ struct S3FolderMove {
         return bytes.indices.filter { $0 >= source.utf8.count && bytes[$0] == slash }.map { Array(bytes[...$0]) }
     }
 
-    /// Passes on all objects below a folder, several at a time.
+    /// Passes on all objects below the source, several at a time.
     ///
     /// - Parameter after: gets the objects of each part of the listing that is done.
     private func each(
-        _ folder: String, _ body: @escaping @Sendable (S3Object) async throws(FileProviderError) -> Void,
+        _ body: @escaping @Sendable (S3Object) async throws(FileProviderError) -> Void,
         after: ([S3Object]) -> Void
     ) async throws(FileProviderError) {
-        let start = provider.key(folder)
+        let start = intent.source
         var token: String?
+        var parts = 0
         repeat {
             let listing = try await client.list(start, isFlat: true, from: token)
             let objects = listing.objects.filter { $0.key.utf8.starts(with: start.utf8) }
@@ -175,7 +211,8 @@ struct S3FolderMove {
             }
             if let failure { throw failure }
             after(objects)
-            guard listing.next == nil || listing.next != token else {
+            parts += 1
+            guard listing.next == nil || listing.next != token && parts < Self.mostParts else {
                 throw FileProviderError(
                     .cannotSynchronize, "\(client.describe(start)): the server's listing does not go on")
             }
@@ -185,8 +222,8 @@ struct S3FolderMove {
 
     /// Below the prefix.
     private func target(of object: S3Object) -> String {
-        let rest = object.key.utf8.dropFirst(provider.key(intent.source).utf8.count)
-        return intent.target + String(decoding: rest, as: UTF8.self)
+        let rest = object.key.utf8.dropFirst(intent.source.utf8.count)
+        return target + String(decoding: rest, as: UTF8.self)
     }
 
     /// Copies an object, if the target does not have it yet.
@@ -214,11 +251,12 @@ struct S3FolderMove {
     private func isCopy(_ copy: S3Head, of object: S3Object) async throws(FileProviderError) -> Bool {
         guard copy.object.size == object.size else { return false }
         if copy.object.entityTag == object.entityTag { return true }
-        // (A server may give the copy of an object in parts another entity tag.)
-        guard S3Copy.parts(of: object.entityTag) != nil, let head = try await client.head(object.key) else {
+        guard let head = try await client.head(object.key), head.object.entityTag == object.entityTag else {
             return false
         }
-        return head.object.entityTag == object.entityTag && copy.metadata == head.metadata
+        if copy.isCopy(of: head) { return true }
+        // (A server may give the copy of an object in parts another entity tag.)
+        return S3Copy.parts(of: object.entityTag) != nil && copy.metadata == head.metadata
             && head.metadata.modified != nil
     }
 
@@ -260,9 +298,9 @@ extension S3Provider {
         }
     }
 
-    /// The folders (below the prefix) that a listing must not show, by the intents in it.
-    func hiddenFolders(_ objects: [S3Object]) async throws(FileProviderError) -> Set<ItemIdentifier> {
-        var hidden: Set<ItemIdentifier> = []
+    /// The keys, as bytes, of the folders that a listing must not show, by the intents in it.
+    func hiddenFolders(_ objects: [S3Object]) async throws(FileProviderError) -> Set<[UInt8]> {
+        var hidden: Set<[UInt8]> = []
         let start = S3Key.Reserved.start + "move-"
         // What nobody goes on with for a day hides nothing any more.
         let oldest = FileTime.present.seconds - 86_400
@@ -275,7 +313,7 @@ extension S3Provider {
                 intent = try await self.intent(at: object.key)
                 intents.keep(intent, of: object)
             }
-            if let intent { hidden.insert(ItemIdentifier(intent.hidden)) }
+            if let intent { hidden.insert(Array(intent.hidden.utf8)) }
         }
         return hidden
     }

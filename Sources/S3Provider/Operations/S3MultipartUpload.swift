@@ -1,8 +1,9 @@
-import Crypto
 import FileProvider
 import Foundation
 import HTTPTransport
+import Hashing
 import Surroundings
+import XMLStream
 
 /// Sends a large document in parts, several at a time. An upload that broke off goes on with the parts that the server
 /// has.
@@ -50,7 +51,14 @@ struct S3MultipartUpload {
     }
 
     private static func tag(_ parts: [Part]) -> String {
-        Insecure.MD5.hash(data: parts.flatMap(\.md5)).hexadecimal + "-\(parts.count)"
+        tag(ofParts: parts.map { $0.md5.hexadecimal })
+    }
+
+    /// The entity tag of an object that is made of parts with these entity tags, which are the parts' MD5.
+    static func tag(ofParts tags: [String]) -> String {
+        let digits = tags.joined().utf8.map { UInt8(ascii: "0") <= $0 && $0 <= UInt8(ascii: "9") ? $0 - 48 : $0 &- 87 }
+        let bytes = stride(from: 0, to: digits.count - 1, by: 2).map { digits[$0] << 4 | digits[$0 + 1] & 15 }
+        return Insecure.MD5.hash(data: bytes).hexadecimal + "-\(tags.count)"
     }
 
     func run() async throws(FileProviderError) -> S3Upload.Outcome {
@@ -59,26 +67,24 @@ struct S3MultipartUpload {
         let parts: [Part]
         do throws(FileProviderError) { parts = try result.get() } catch {
             // An upload of contents that changed is of no use; others go on later.
-            if error.code != .serverUnreachable, error.code != .cannotSynchronize { await client.abortAnyway(id, key) }
+            if error.code != .serverUnreachable, error.code != .cannotSynchronize { await giveUp(id) }
             throw error
         }
         let tag = Self.tag(parts)
         let keeps = try await upload.provider.conditions.parts()
-        let isChecked =
-            switch upload.condition {
-            case .none: true
-            case .absent: keeps.keepsAbsent
-            case .tag: keeps.keepsMatch
-            }
+        let isChecked = upload.condition.isKept(absent: keeps.keepsAbsent, match: keeps.keepsMatch)
         if !isChecked, let other = try await upload.lookBefore() {
-            await client.abortAnyway(id, key)
+            await giveUp(id)
             // (An earlier attempt has completed it, and its answer was lost.)
             if case .other(let head?) = other, upload.isSent(head, tag, nil) { return .done(head) }
             return other
         }
         let outcome = try await client.completeUpload(
             key, id, parts.map(\.tag), isChecked ? upload.condition : .none, quotesTags: upload.traits.quotesTags)
-        if case .refused(let refusal) = outcome, refusal.isMismatch { await client.abortAnyway(id, key) }
+        switch outcome {
+        case .refused(let refusal): if [404, 409, 412].contains(refusal.status) { await giveUp(id) }
+        case .success: await forget()
+        }
         let end = try await upload.settle(outcome, tag: tag, sha256: nil)
         guard !known.isEmpty, case .done(let head) = end else { return end }
         return try await withMetadata(head)
@@ -143,32 +149,77 @@ struct S3MultipartUpload {
             part.tag = tag ?? part.tag
             return part
         case .refused(let refusal):
-            if refusal.code == "NoSuchUpload" {
-                throw FileProviderError(
-                    .busy, "\(client.describe(key)): the upload in parts was ended by somebody else; it is sent again")
-            }
+            if refusal.code == "NoSuchUpload" { throw Self.ended(client, key) }
             throw client.failure(refusal, key)
         }
     }
 
+    static func ended(_ client: S3Client, _ key: String) -> FileProviderError {
+        FileProviderError(
+            .busy, "\(client.describe(key)): the upload in parts was ended by somebody else; it is sent again")
+    }
+
     // MARK: Beginning
+
+    /// An object with the id of the upload, until it ends: only what this mount has begun itself goes on, or is given up.
+    var mark: String {
+        let machine = (try? String(contentsOfFile: "/etc/machine-id", encoding: .utf8)) ?? ""
+        let mount = upload.provider.catalog?.documentStorageURL.path ?? ""
+        let hash = SHA256.hash(data: Array("\(machine)\n\(mount)\n\(key)".utf8)).hexadecimal
+        return upload.provider.address.prefix + S3Key.Reserved.start + "upload-\(hash.prefix(32))"
+    }
 
     /// Begins an upload, or goes on with one that broke off.
     ///
     /// - Returns: its id, and the entity tags of the parts that the server has, by number.
     private func begin() async throws(FileProviderError) -> (String, [Int: String]) {
-        for id in try await client.openUploads(of: key) {
-            // (Another machine may be sending other contents to the same key just now.)
-            guard let sent = try await client.parts(of: id, key), let first = sent[1], let part = parts.first,
+        if let id = try await begun() {
+            if let sent = try await client.parts(of: id, key), let first = sent[1], let part = parts.first,
                 try await S3Digests(upload.contents, part.range).md5.hexadecimal == first
-            else { continue }
-            return (id, sent)
+            {
+                return (id, sent)
+            }
+            await client.abortAnyway(id, key)
         }
+        let id: String
         switch try await client.beginUpload(key, upload.metadata, upload.headers) {
-        case .success(let id): return (id, [:])
+        case .success(let value): id = value
         case .refused(let refusal): throw client.failure(refusal, key)
         }
+        do throws(FileProviderError) {
+            let text = Array(id.utf8)
+            let outcome = try await client.put(
+                mark, .bytes(text), sha256: S3Digests(text).sha256, S3ObjectHeaders.own, condition: .none)
+            if case .refused(let refusal) = outcome { throw client.failure(refusal, mark) }
+        } catch {
+            await client.abortAnyway(id, key)
+            throw error
+        }
+        return (id, [:])
     }
+
+    /// The id of the upload that this mount has begun; nil: there is none.
+    private func begun() async throws(FileProviderError) -> String? {
+        let outcome = try await client.exchange(
+            S3Client.Request(method: "GET", key: mark, retries: .always)
+        ) { reply -> String in String(decoding: try await reply.prefix(4 << 10), as: UTF8.self) }
+        switch outcome {
+        case .success(let id): return id.isEmpty ? nil : id
+        case .refused(let refusal):
+            // (403: Amazon's answer to a key that may not list.)
+            if [403, 404].contains(refusal.status) { return nil }
+            throw client.failure(refusal, mark)
+        }
+    }
+
+    /// Also when this task is cancelled.
+    private func giveUp(_ id: String) async {
+        await client.abortAnyway(id, key)
+        await Task { await forget() }.value
+    }
+
+    /// Nothing goes on any more.
+    func forget() async { _ = try? await upload.provider.remove(mark) }
 }
 
 extension S3Client {
@@ -213,7 +264,7 @@ extension S3Client {
     ) async throws(FileProviderError) -> Outcome<String?> {
         let list = tags.enumerated().map { index, tag -> String in
             // (An entity tag is the server's text.)
-            let plain = tag.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            let plain = XMLStream.escaped(tag)
             return "<Part><PartNumber>\(index + 1)</PartNumber><ETag>&quot;\(plain)&quot;</ETag></Part>"
         }
         let body = "<CompleteMultipartUpload>\(list.joined())</CompleteMultipartUpload>"
@@ -221,7 +272,7 @@ extension S3Client {
             method: "POST", key: key, query: [("uploadId", id)],
             headers: Self.headers(condition, quotesTags: quotesTags) + [
                 (name: "Content-Type", value: "application/xml")
-            ], body: .bytes(Array(body.utf8)))
+            ], body: .bytes(Array(body.utf8)), takesLong: true)
         return try await exchange(request) { reply -> String? in
             // A completion that takes its time answers 200 at once, and says in the body what became of it.
             let answer = try await Self.result(reply, describe(key))
@@ -247,7 +298,7 @@ extension S3Client {
         await task.value
     }
 
-    /// Uploads in parts of exactly this key that have not been completed.
+    /// Uploads in parts of exactly this key that have not been completed, whoever has begun them.
     func openUploads(of key: String) async throws(FileProviderError) -> [String] {
         let request = Request(method: "GET", query: [("uploads", nil), ("prefix", key)], retries: .always)
         let outcome = try await exchange(request) { reply -> [String] in

@@ -127,6 +127,8 @@ extension S3Provider {
         let listing = try await client.list(key(folder), isFlat: true, limit: 2)
         let keys = listing.objects.map(\.key)
         if keys.first == key(folder) { return false }
+        // (It is gone, with all that it had.)
+        if keys.isEmpty { return true }
         // (By bytes: what is below a folder that goes, goes too.)
         let stays = keys.contains { !$0.utf8.starts(with: key(path).utf8) || !S3Key.isFolder(path) && $0 != key(path) }
         if stays || listing.next != nil || !listing.unreadable.isEmpty { return true }
@@ -143,11 +145,13 @@ extension S3Provider {
         let path = S3Key.path(identifier)
         if S3Key.isFolder(identifier) { return try await deleteFolder(path) }
         let traits = try await conditions.traits()
+        // (Before the look: what somebody else saves between the look and the deletion is lost, where the bucket keeps
+        // no condition.)
+        let mayEmpty = try await holdFolder(of: path)
         guard let head = try await client.head(key(path)) else { throw gone(path) }
         guard S3Version.content(head.object.entityTag) == baseVersion.content else {
             throw mismatch(try await item(asking: path, head))
         }
-        let mayEmpty = try await holdFolder(of: path)
         let outcome = try await client.delete(
             key(path), condition: traits.keepsDeletion ? .tag(head.object.entityTag) : .none)
         if case .refused(let refusal) = outcome {
@@ -175,7 +179,7 @@ extension S3Provider {
             return rest.starts(with: S3Key.Reserved.start.utf8) && !rest.contains(UInt8(ascii: "/"))
         }
         guard listing.next == nil, listing.unreadable.isEmpty,
-            listing.objects.allSatisfy({ $0.key == start || isOurs($0) })
+            listing.objects.allSatisfy({ $0.key == start && $0.size == 0 || isOurs($0) })
         else {
             throw FileProviderError(
                 .directoryNotEmpty, "\(client.describe(start)): is not empty", item: folderItem(path))

@@ -21,7 +21,11 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
                     .cannotSynchronize, "\(client.describe(key(path))): cannot be moved into itself")
             }
             let move = S3FolderMove(provider: self, source: path, target: target, traits: traits)
-            try await move.withdrawOthers()
+            if let other = try await move.endOthers() {
+                // (All of it is there by now.)
+                return try await moveItem(
+                    S3Key.identifier(other), to: folder, as: filename, baseVersion: baseVersion)
+            }
             if try await !move.isUnderWay {
                 guard try await self.isFolder(path) else {
                     guard try await wasMoved(path, to: target) else { throw gone(path) }
@@ -29,6 +33,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
                     return folderItem(target)
                 }
                 try await checkTarget(target)
+                try await move.check()
             }
             try await move.run()
             return folderItem(target)
@@ -66,7 +71,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         if isSame { return try await item(asking: path, head) }
         let copy: S3Head
         var isOurs = false
-        if let other = try await client.head(key(target)), Self.isCopy(other, of: head) {
+        if let other = try await client.head(key(target)), other.isCopy(of: head) {
             // An earlier attempt at this move, or another machine's, has made it.
             copy = other
         } else {
@@ -74,13 +79,14 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
             copy = try await self.copy(head, path, to: target, traits)
             isOurs = true
         }
+        // (Before the last look: what somebody else saves between that look and the deletion is lost.)
+        let mayEmpty = try await holdFolder(of: path)
         if !traits.keepsDeletion, let now = try await client.head(key(path)),
             now.object.entityTag != head.object.entityTag
         {
             if isOurs { try await withdraw(copy, traits) }
             throw try await mismatchOrGone(path)
         }
-        let mayEmpty = try await holdFolder(of: path)
         let outcome = try await client.delete(
             key(path), condition: traits.keepsDeletion ? .tag(head.object.entityTag) : .none)
         if case .refused(let refusal) = outcome {
@@ -114,7 +120,7 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
         metadata.modified = template.contentModificationDate
         if let permissions = template.posixPermissions { metadata.mode = 0o100000 | UInt32(permissions & 0o1777) }
         metadata.keep(template.extendedAttributes ?? [:])
-        if let made = try await client.head(key(target)), Self.isCopy(made, of: head, with: metadata) {
+        if let made = try await client.head(key(target)), made.isCopy(of: head, with: metadata) {
             // An earlier attempt has made it, whose answer was lost.
             return try await item(asking: target, made)
         }
@@ -146,18 +152,13 @@ extension S3Provider: ServerSideCopying, MetadataUpdating {
     }
 
     /// Removes a copy that this attempt has made, unless somebody has changed it.
-    private func withdraw(_ copy: S3Head, _ traits: S3Traits) async throws(FileProviderError) {
+    func withdraw(_ copy: S3Head, _ traits: S3Traits) async throws(FileProviderError) {
         if !traits.keepsDeletion {
             guard let now = try await client.head(copy.object.key), now.object.entityTag == copy.object.entityTag
             else { return }
         }
         _ = try await client.delete(
             copy.object.key, condition: traits.keepsDeletion ? .tag(copy.object.entityTag) : .none)
-    }
-
-    private static func isCopy(_ copy: S3Head, of head: S3Head, with metadata: S3Metadata? = nil) -> Bool {
-        copy.object.entityTag == head.object.entityTag && copy.object.size == head.object.size
-            && copy.metadata == metadata ?? head.metadata
     }
 
     private func checkTarget(_ target: String) async throws(FileProviderError) {

@@ -29,18 +29,25 @@ extension S3Provider: TrashRestoring {
     package func trashedItems() async throws(FileProviderError) -> [TrashEntry] {
         try await requireVersions()
         var found = NewestTrash()
-        var deletion: S3ObjectVersion?
+        var deletions: [String: S3ObjectVersion] = [:]
         var mark: S3VersionListing.Mark?
         // (Bounded: a server could go on for ever.)
         for _ in 0..<Self.mostParts {
             let part = try await client.versions(address.prefix, from: mark)
+            // (Of a key the newest version comes first; moto has all marks of deletions at the end of a part.)
+            var newest: [String: S3Object] = [:]
             for version in part.versions {
-                if version.isLatest { deletion = version.isDeletion ? version : nil }
-                // (The newest version comes first, and then the one that was deleted.)
-                guard let mark = deletion, mark.key == version.key, let object = version.object else { continue }
-                deletion = nil
-                if let entry = entry(object, mark) { found.add(entry) }
+                if version.isLatest, version.isDeletion { deletions[version.key] = version }
+                if let object = version.object, newest[version.key] == nil { newest[version.key] = object }
             }
+            for (key, deletion) in deletions {
+                guard let object = newest[key] else { continue }
+                if let entry = entry(object, deletion) { found.add(entry) }
+                deletions[key] = nil
+            }
+            // (The last key may go on in the next part.)
+            let last = part.versions.last?.key
+            deletions = deletions.filter { $0.key == last }
             guard let next = part.next else { return found.entries }
             mark = next
         }
@@ -58,8 +65,7 @@ extension S3Provider: TrashRestoring {
         let path = String(decoding: object.key.utf8.dropFirst(address.prefix.utf8.count), as: UTF8.self)
         let names = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map { Filename(bytes: $0) }
-        guard !S3Key.isFolder(path), let last = names.last, !S3Key.Reserved.contains(last),
-            names.allSatisfy({ $0.problem == nil })
+        guard !S3Key.isFolder(path), names.allSatisfy({ $0.problem == nil && !S3Key.Reserved.contains($0) })
         else { return nil }
         return TrashEntry(
             identifier: "\(mark.identifier) \(path)", path: names, kind: .document, size: object.size,

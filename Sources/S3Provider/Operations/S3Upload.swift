@@ -1,6 +1,6 @@
-import Crypto
 import FileProvider
 import HTTPTransport
+import Hashing
 import Surroundings
 
 /// Sends one document's contents to its key, on a condition that nobody overwrites unseen.
@@ -44,13 +44,7 @@ struct S3Upload {
     }
 
     /// Whether the bucket itself checks the condition.
-    var isChecked: Bool {
-        switch condition {
-        case .none: true
-        case .absent: traits.keepsAbsent
-        case .tag: traits.keepsMatch
-        }
-    }
+    var isChecked: Bool { condition.isKept(absent: traits.keepsAbsent, match: traits.keepsMatch) }
 
     /// - Returns: nil: the condition holds.
     func lookBefore() async throws(FileProviderError) -> Outcome? {
@@ -67,7 +61,10 @@ struct S3Upload {
     func isThere(_ head: S3Head) async throws(FileProviderError) -> Bool {
         guard head.object.size == contents.size, head.metadata.modified == metadata.modified else { return false }
         if contents.size > provider.settings.longestPut {
-            return isSent(head, try await S3MultipartUpload(upload: self, client: client, key: key).tag(), nil)
+            let parts = S3MultipartUpload(upload: self, client: client, key: key)
+            guard isSent(head, try await parts.tag(), nil) else { return false }
+            await parts.forget()
+            return true
         }
         let digests = try await S3Digests(contents, 0..<contents.size)
         return isSent(head, digests.md5.hexadecimal, digests.sha256)
@@ -90,6 +87,7 @@ struct S3Upload {
             // It may be what an earlier attempt sent, whose answer was lost.
             let head = try await client.head(key)
             if let head, isSent(head, tag, sha256) { return .done(head) }
+            if refusal.code == "NoSuchUpload" { throw S3MultipartUpload.ended(client, key) }
             if head == nil, refusal.status == 404, case .absent = condition {
                 throw FileProviderError(
                     .invalidName, "\(client.describe(key)): the server takes no such name; rename it")

@@ -1,7 +1,7 @@
-import Crypto
 import FileProvider
 import Foundation
 import HTTPTransport
+import Hashing
 import Logging
 import Surroundings
 import Synchronization
@@ -9,6 +9,12 @@ import Synchronization
 /// Signed requests to one bucket.
 struct S3Client: Sendable {
     let transport: HTTPTransport
+    /// For requests that take long: ``Request/takesLong``.
+    let patient: HTTPTransport
+    /// In seconds, of ``patient``.
+    private let longest: Double
+    /// In seconds, of one part.
+    let listingTimeout: Double
     let address: S3Address
     private let credentials: any S3CredentialSource
     private let endpoint: Endpoint
@@ -17,6 +23,7 @@ struct S3Client: Sendable {
 
     private final class Endpoint: Sendable {
         let state: Mutex<S3Endpoint>
+        let hasVersions = Mutex(false)
         init(_ endpoint: S3Endpoint) { state = Mutex(endpoint) }
     }
 
@@ -26,15 +33,25 @@ struct S3Client: Sendable {
     private static let firstPause = 0.2
 
     init(
-        transport: HTTPTransport, address: S3Address, endpoint: S3Endpoint, credentials: any S3CredentialSource,
-        isRequesterPays: Bool, logger: Logger
-    ) {
-        self.transport = transport
+        _ settings: S3Settings, address: S3Address, endpoint: S3Endpoint, credentials: any S3CredentialSource,
+        logger: Logger
+    ) throws(FileProviderError) {
+        transport = try HTTPTransport(settings: settings.http, credentials: FixedCredential(nil), logger: logger)
+        longest = settings.copyTimeout
+        listingTimeout = settings.http.listingTimeout
+        var patience = settings.http
+        patience.idleTimeout = longest
+        patient = try HTTPTransport(settings: patience, credentials: FixedCredential(nil), logger: logger)
         self.address = address
         self.endpoint = Endpoint(endpoint)
         self.credentials = credentials
-        self.isRequesterPays = isRequesterPays
+        isRequesterPays = settings.isRequesterPays
         self.logger = logger
+    }
+
+    func shutdown() async {
+        await transport.shutdown()
+        await patient.shutdown()
     }
 
     struct Request: Sendable {
@@ -54,6 +71,12 @@ struct S3Client: Sendable {
         var service: String?
         var isTransfer = false
         var retries = HTTPRequest.Retries.ifHarmless
+        /// The server may work on it for minutes without sending a byte.
+        var takesLong = false
+
+        /// CompleteMultipartUpload: after a conflict all parts have to be sent anew (*CompleteMultipartUpload*,
+        /// `ConditionalRequestConflict`).
+        fileprivate var mayBeRepeated: Bool { method != "POST" || !query.contains { $0.name == "uploadId" } }
     }
 
     enum Outcome<Value: Sendable>: Sendable {
@@ -68,8 +91,9 @@ struct S3Client: Sendable {
         _ request: Request, _ take: (HTTPReply) async throws -> Value
     ) async throws(FileProviderError) -> Outcome<Value> {
         var pause = Self.firstPause
-        var hasMoved = false
+        var (hasMoved, hasRenewed) = (false, false)
         for attempt in 1... {
+            let keys = try await presentKeys()
             let refusal: S3Refusal
             switch try await once(request, take) {
             case .success(let value): return .success(value)
@@ -79,6 +103,11 @@ struct S3Client: Sendable {
                 hasMoved = true
                 continue
             }
+            if !hasRenewed, let keys, Self.isOfKey(refusal), await credentials.refused(keys) {
+                hasRenewed = true
+                continue
+            }
+            if refusal.status == 409, !request.mayBeRepeated { return .refused(refusal) }
             guard refusal.mayPass, attempt < Self.attempts else {
                 if let failure = general(refusal) { throw failure }
                 return .refused(refusal)
@@ -94,24 +123,53 @@ struct S3Client: Sendable {
     private func once<Value: Sendable>(
         _ request: Request, _ take: (HTTPReply) async throws -> Value
     ) async throws(FileProviderError) -> Outcome<Value> {
-        let signed = try await sign(request)
-        return try await transport.exchange(signed) { reply -> Outcome<Value> in
-            if (200..<300).contains(reply.status) { return .success(try await take(reply)) }
-            let body = (try? await reply.prefix(64 << 10)) ?? []
-            return .refused(
-                S3Refusal(status: reply.status, region: reply.field("x-amz-bucket-region"), body: body))
+        let start = ContinuousClock.now
+        let transport = request.takesLong ? patient : transport
+        do throws(FileProviderError) {
+            return try await transport.exchange(prepared(request)) { reply -> Outcome<Value> in
+                if (200..<300).contains(reply.status) {
+                    if ["PUT", "POST"].contains(request.method), let version = reply.field("x-amz-version-id"),
+                        version != "null"
+                    {
+                        endpoint.hasVersions.withLock { $0 = true }
+                    }
+                    do { return .success(try await take(reply)) } catch { throw broken(error, request) }
+                }
+                let body = (try? await reply.prefix(64 << 10)) ?? []
+                return .refused(
+                    S3Refusal(status: reply.status, region: reply.field("x-amz-bucket-region"), body: body))
+            }
+        } catch {
+            guard request.takesLong, error.code == .serverUnreachable, start.duration(to: .now) >= .seconds(longest)
+            else { throw error }
+            // (It is not away: it works on this, perhaps still.)
+            throw FileProviderError(
+                .cannotSynchronize, "\(describe(request)): the server has not finished this in \(Int(longest)) s")
         }
+    }
+
+    /// A server that breaks off a document that it sends is there, and is asked for the rest.
+    private func broken(_ error: any Error, _ request: Request) -> any Error {
+        guard request.method == "GET", request.isTransfer, !(error is FileProviderError) else { return error }
+        let failure = HTTPFailure.error(error, endpoint.state.withLock { $0.origin })
+        guard failure.code == .serverUnreachable else { return failure }
+        return FileProviderError(
+            .cannotSynchronize, "\(describe(request)): the transfer broke off: \(failure.message)", cause: error)
     }
 
     // MARK: Signing
 
-    private func sign(_ request: Request) async throws(FileProviderError) -> HTTPRequest {
-        let endpoint = endpoint.state.withLock { $0 }
-        let location = location(of: request, endpoint)
-        let keys: S3Credentials?
-        do { keys = try await credentials.credentials() } catch let error as FileProviderError { throw error } catch {
+    private func presentKeys() async throws(FileProviderError) -> S3Credentials? {
+        do { return try await credentials.credentials() } catch let error as FileProviderError { throw error } catch {
             throw FileProviderError(.notAuthenticated, "\(error)")
         }
+    }
+
+    /// A request that is signed when it is sent: it may have to wait for a free connection, and a signature is valid for
+    /// 15 minutes.
+    private func prepared(_ request: Request) -> HTTPRequest {
+        let endpoint = endpoint.state.withLock { $0 }
+        let location = location(of: request, endpoint)
         var headers = request.headers
         if isRequesterPays { headers.append(("x-amz-request-payer", "requester")) }
         let body: HTTPRequest.Body?
@@ -127,18 +185,28 @@ struct S3Client: Sendable {
             body = .content(source, range)
             digest = sha256.hexadecimal
         }
-        if let keys {
-            let signer = SignatureV4(
-                keys, region: endpoint.region, service: request.service ?? "s3", seconds: FileTime.present.seconds)
-            headers.append(("x-amz-date", signer.date))
-            headers.append(("x-amz-content-sha256", digest))
-            if let token = keys.sessionToken { headers.append(("x-amz-security-token", token.revealed)) }
-            let (value, _) = signer.authorization(request.method, location, headers: headers, payload: digest)
-            headers.append(("Authorization", value))
-        }
-        return HTTPRequest(
+        var prepared = HTTPRequest(
             request.method, location, headers: headers, body: body, isTransfer: request.isTransfer,
             retries: request.retries, followsRedirections: false)
+        prepared.hasOwnSignature = true
+        let (region, service) = (endpoint.region, request.service ?? "s3")
+        prepared.finish = { try await sign($0, digest, region, service) }
+        return prepared
+    }
+
+    private func sign(
+        _ request: HTTPRequest, _ digest: String, _ region: String, _ service: String
+    ) async throws(FileProviderError) -> HTTPRequest {
+        guard let keys = try await presentKeys() else { return request }
+        var request = request
+        let signer = SignatureV4(keys, region: region, service: service, seconds: FileTime.present.seconds)
+        request.headers.append(("x-amz-date", signer.date))
+        request.headers.append(("x-amz-content-sha256", digest))
+        if let token = keys.sessionToken { request.headers.append(("x-amz-security-token", token.revealed)) }
+        let (value, _) = signer.authorization(
+            request.method, request.location, headers: request.headers, payload: digest)
+        request.headers.append(("Authorization", value))
+        return request
     }
 
     private func location(of request: Request, _ endpoint: S3Endpoint) -> HTTPLocation {
@@ -167,20 +235,14 @@ struct S3Client: Sendable {
         guard [301, 307, 400, 403].contains(refusal.status), S3Endpoint.isName(region) else { return false }
         return endpoint.state.withLock { endpoint -> Bool in
             guard region != endpoint.region else { return false }
-            let host = endpoint.origin.host
-            guard host.hasSuffix(".amazonaws.com") else {
-                endpoint.region = region
-                return true
-            }
-            guard
-                let there = try? S3Endpoint(
-                    url: nil, region: region, isPathStyle: endpoint.isPathStyle, bucket: address.bucket)
-            else { return false }
             logger.info("the bucket is in another region", metadata: ["region": "\(region)"])
-            endpoint = there
+            endpoint.move(to: region, bucket: address.bucket)
             return true
         }
     }
+
+    /// Whether the bucket has kept a version of what was sent.
+    var hasVersions: Bool { endpoint.hasVersions.withLock { $0 } }
 
     /// Whether requests have the bucket in their path, and the server itself can be asked.
     var isPathStyle: Bool { endpoint.state.withLock { $0.isPathStyle } }
@@ -191,14 +253,26 @@ struct S3Client: Sendable {
     func describe(_ request: Request) -> String { describe(request.key) }
     func describe(_ key: String?) -> String { "s3://\(address.bucket)/\(key ?? "")" }
 
+    /// The server does not take the access key, or does not take it any more. (S3 says so with 400 and 403; 401 comes from
+    /// something on the way.)
+    private static func isOfKey(_ refusal: S3Refusal) -> Bool {
+        refusal.status == 401 || keyCodes.contains(refusal.code)
+    }
+
+    private static let keyCodes: Set<String> = [
+        "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired",
+        "InvalidClientTokenId",
+    ]
+
     /// The error for a refusal that does not depend on the request.
     private func general(_ refusal: S3Refusal) -> FileProviderError? {
         let origin = endpoint.state.withLock { $0.origin }
-        switch refusal.code {
-        case "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken", "InvalidToken", "TokenRefreshRequired",
-            "InvalidClientTokenId":
+        if Self.isOfKey(refusal) {
+            let code = refusal.code.isEmpty ? "\(refusal.status)" : refusal.code
             return FileProviderError(
-                .notAuthenticated, "\(origin): does not accept the access key (\(refusal.code)); sign in again")
+                .notAuthenticated, "\(origin): does not accept the access key (\(code)); sign in again")
+        }
+        switch refusal.code {
         case "RequestTimeTooSkewed":
             return FileProviderError(
                 .serverUnreachable, "\(origin): the clock of this machine is more than 15 minutes wrong; set it")
@@ -210,11 +284,21 @@ struct S3Client: Sendable {
         default: break
         }
         if refusal.mayPass {
-            return FileProviderError(
+            var failure = FileProviderError(
                 refusal.status == 500 ? .cannotSynchronize : .serverUnreachable,
                 "\(origin): cannot answer just now (\(refusal.status) \(refusal.code))")
+            // (So does a gateway that is up before the servers behind it.)
+            failure.isTransient = [502, 503, 504].contains(refusal.status)
+            return failure
         }
         return nil
+    }
+
+    func archived(_ key: String?) -> FileProviderError {
+        FileProviderError(
+            .unsupported,
+            "\(describe(key)): is archived (GLACIER or DEEP_ARCHIVE), and must be restored before it can be read; restore "
+                + "it with the store's own tool, and try again when it is done")
     }
 
     /// The error for a refusal of a request for one object.
@@ -223,11 +307,7 @@ struct S3Client: Sendable {
         let reason = refusal.message.isEmpty ? refusal.code : "\(refusal.code): \(refusal.message)"
         switch (refusal.status, refusal.code) {
         case (404, _): return FileProviderError(.noSuchItem, "\(place): is not in the bucket")
-        case (_, "InvalidObjectState"):
-            return FileProviderError(
-                .unsupported,
-                "\(place): is archived (GLACIER or DEEP_ARCHIVE), and must be restored before it can be read; restore "
-                    + "it with the store's own tool, and try again when it is done")
+        case (_, "InvalidObjectState"): return archived(key)
         case (403, _), (401, _):
             return FileProviderError(.permissionDenied, "\(place): the server does not allow this (\(reason))")
         case (413, _): return FileProviderError(.insufficientQuota, "\(place): is too large for the server (\(reason))")

@@ -157,10 +157,13 @@ extension S3Client {
         if let token { query.append(("continuation-token", token)) }
         let request = Request(method: "GET", query: query, retries: .always)
         let outcome = try await exchange(request) { reply -> S3Listing in
+            let start = ContinuousClock.now
             var bytes: [UInt8] = []
             for try await buffer in reply.body {
                 bytes += buffer.readableBytesView
-                guard bytes.count <= Self.longestListing else { break }
+                guard bytes.count <= Self.longestListing, start.duration(to: .now) < .seconds(listingTimeout) else {
+                    break
+                }
             }
             do { return try S3ListingReader.read(bytes) } catch {
                 throw FileProviderError(
