@@ -14,9 +14,10 @@ import Testing
     }
 
     /// What servers lack in a bucket with versions (S3.md): folders whose documents have versions stay, or show again;
-    /// names have less room.
+    /// names have less room. moto's list of versions, and so its trash, is no XML once a name has a control character.
     private static let lacks: [S3ServerKind: Set<Int>] = [
-        .seaweedfs: [306, 604, 703], .cluster: [306, 604, 703], .moto: [307, 504, 604], .ceph: [804],
+        .seaweedfs: [306, 604, 703], .cluster: [306, 604, 703], .ceph: [804],
+        .moto: [307, 504, 604, 1401, 1405, 1406, 1407, 1408],
     ]
 
     @Test(arguments: S3ServerKind.tested) func aBucketWithVersionsKeepsTheRules(_ kind: S3ServerKind) async throws {
