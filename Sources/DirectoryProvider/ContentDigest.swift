@@ -1,5 +1,5 @@
-import Hashing
 import Glibc
+import Hashing
 
 /// Half of a SHA-256: distinguishes contents of a document with the same size, date and file.
 struct ContentDigest: Hashable, Sendable, CustomStringConvertible {

@@ -1,7 +1,7 @@
 import CLinux
-import Hashing
 import FileProvider
 import Glibc
+import Hashing
 import Logging
 import Surroundings
 

@@ -1,7 +1,7 @@
-import Hashing
 import FileProvider
 import FileProviderTesting
 import Foundation
+import Hashing
 import MountHarness
 import Synchronization
 import Testing

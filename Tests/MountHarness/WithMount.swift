@@ -9,9 +9,9 @@ import Foundation
 ///   - seed: fills the store, whose path it gets, before the mount.
 package func withMount(
     _ options: MountOptions = MountOptions(), seed: @escaping @Sendable (String) throws -> Void = { _ in },
-    _ body: @escaping @Sendable (MountedStore) throws -> Void
+    file: String = #fileID, line: Int = #line, _ body: @escaping @Sendable (MountedStore) throws -> Void
 ) async throws {
-    try await withSandbox(options) { store in
+    try await withSandbox(options, file: file, line: line) { store in
         try seed(store.store)
         try store.mount()
         try body(store)
@@ -20,20 +20,23 @@ package func withMount(
 
 /// As ``withMount(_:seed:_:)``, without mounting anything.
 package func withSandbox(
-    _ options: MountOptions = MountOptions(), _ body: @escaping @Sendable (MountedStore) throws -> Void
+    _ options: MountOptions = MountOptions(), file: String = #fileID, line: Int = #line,
+    _ body: @escaping @Sendable (MountedStore) throws -> Void
 ) async throws {
-    try await withMachines(1, options) { try body($0[0]) }
+    try await withMachines(1, options, file: file, line: line) { try body($0[0]) }
 }
 
 /// As ``withSandbox(_:_:)``, for several machines, that is, domains with a daemon each. The body decides which server
 /// they share (``MountedStore/use(_:)``).
 package func withMachines(
-    _ count: Int, _ options: MountOptions = MountOptions(),
+    _ count: Int, _ options: MountOptions = MountOptions(), file: String = #fileID, line: Int = #line,
     _ body: @escaping @Sendable ([MountedStore]) throws -> Void
 ) async throws {
     let weight = options.isAlone ? MountSlots.shared.count : 1
     await MountSlots.shared.take(weight)
     defer { MountSlots.shared.give(weight) }
+    let began = ContinuousClock.now
+    defer { ScenarioTimes.add("\(file):\(line)", began.duration(to: .now), weight) }
     try await onThread {
         let stores = try (0..<count).map { _ in MountedStore(try Sandbox(), options) }
         let watchdog = Watchdog(limit: options.limit) { for store in stores { store.sandbox.forceDown() } }
@@ -49,5 +52,17 @@ package func withMachines(
         }
         do { try result.get() } catch { throw HarnessError("\(error)\nlog:\n\(log)") }
         try cleaned.get()
+    }
+}
+
+/// How long each scenario had its place among those that run at once, for those who shorten the run:
+/// `HYDRANT_TEST_TIMES=FILE` gets a line `SECONDS PLACES FILE:LINE` for each.
+private enum ScenarioTimes {
+    static func add(_ name: String, _ time: Duration, _ weight: Int) {
+        guard let path = ProcessInfo.processInfo.environment["HYDRANT_TEST_TIMES"],
+            let file = fopen(path, "ae")
+        else { return }
+        fputs("\(Int(time / .seconds(1))) \(weight) \(name)\n", file)
+        fclose(file)
     }
 }

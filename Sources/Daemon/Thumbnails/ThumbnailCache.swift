@@ -1,5 +1,5 @@
-import Hashing
 import Foundation
+import Hashing
 package import Pictures
 import Surroundings
 

@@ -1,6 +1,6 @@
-import Hashing
 package import FileProvider
 import Foundation
+import Hashing
 import Surroundings
 
 /// Thumbnails of documents in the store, each for one version: those that the provider gave with placeholders, and

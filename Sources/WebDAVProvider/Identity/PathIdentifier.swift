@@ -1,5 +1,5 @@
-import Crypto
 import FileProvider
+import Hashing
 import Surroundings
 
 /// Identifiers for a server that has none: the path at which an item was first seen, from the folder's identifier on.

@@ -1,5 +1,5 @@
-import Crypto
 import FileProvider
+import Hashing
 
 /// Temporary names on a server: no user sees them, and what a crash leaves under them is deleted.
 enum Leftover: Equatable {

@@ -1,4 +1,3 @@
-import Crypto
 import FileProvider
 import HTTPTransport
 import Hashing

@@ -1,6 +1,6 @@
-import Crypto
 import FileProvider
 import HTTPTransport
+import Hashing
 import Logging
 import Surroundings
 
