@@ -1,5 +1,5 @@
-"""Measures Hydrant over a WebDAV server beside the native file system, bindfs and rclone: each workload on each system
-in turn, in one run. Called by scripts/bench after its builds."""
+"""Measures Hydrant over a WebDAV server and a bucket, beside the native file system, bindfs, rclone and s3fs: each workload
+on each system in turn, in one run. Called by scripts/bench after its builds."""
 
 import argparse
 import json
@@ -12,6 +12,7 @@ import sys
 import time
 import traceback
 
+import buckets
 import datasets
 import listing
 import machine
@@ -39,7 +40,9 @@ class Bench:
         self.rounds = options.rounds or (1 if quick else 3)
         self.server = Server(self.sandbox / "server")
         self.datasets = datasets.Datasets(self)
+        self.root = pathlib.Path(__file__).resolve().parents[2]
         self.systems = systems.all_of(self)
+        self.bucket, self.bucket_systems = buckets.all_of(self)
         self.mount_words = []
         self.lists = 0
 
@@ -60,7 +63,7 @@ class Bench:
 
     def measure(self, workload):
         """Yields a result for each figure."""
-        chosen = [s for s in self.systems if s.name in workload.systems and self.is_wanted(s)]
+        chosen = [s for s in workload.candidates() if s.name in workload.systems and self.is_wanted(s)]
         samples = {system.name: [] for system in chosen}
         traffic, references = {}, []
         workload.prepare()
@@ -139,7 +142,7 @@ class Result:
         return value / other if self.figure.more_is_better else other / value
 
     def object(self):
-        ours = [name for name in self.medians if name not in ("native", "bindfs", "rclone")]
+        ours = [name for name in self.medians if name not in report.OTHERS]
         return {
             "name": self.figure.name, "title": self.figure.title, "unit": self.figure.unit,
             "medians": self.medians, "samples": self.samples, "server": self.reference, "goal": self.limit,
@@ -164,8 +167,10 @@ def facts(bench):
         "date": machine.run(["date", "-u", "+%F"]).strip(), "rounds": bench.rounds, "quick": bench.quick,
         "revision": bench.options.revision, "server": version("/usr/sbin/apache2", "-v"),
         "rclone": version(rclone.program, "version") if rclone else None,
+        "weed": version(bench.bucket.program, "version") if bench.bucket else None,
+        "s3fs": version("s3fs", "--version"),
         "wan": {"roundTripMilliseconds": 40, "megabitsPerSecond": 100},
-        "systems": {s.name: s.title for s in bench.systems if bench.is_wanted(s)},
+        "systems": {s.name: s.title for s in [*bench.systems, *bench.bucket_systems] if bench.is_wanted(s)},
     }
 
 
@@ -190,7 +195,7 @@ def main():
     options = arguments()
     bench = Bench(options)
     found = [*reading.workloads(bench), *listing.workloads(bench), *searching.workloads(bench),
-             *writing.workloads(bench)]
+             *writing.workloads(bench), *(buckets.workloads(bench) if bench.bucket or options.list else [])]
     if options.list:
         for workload in found:
             print(f"{workload.name:16} {'; '.join(f.title for f in workload.figures)}")
@@ -218,12 +223,14 @@ def main():
                 order = [figure.name for workload in found for figure in workload.figures]
                 report.merge(options.json, described, [r.object() for r in results], order)
     finally:
-        for system in bench.systems:
+        for system in [*bench.systems, *bench.bucket_systems]:
             try:
                 system.close()
             except (machine.BenchError, OSError) as error:
                 bench.say(f"{system.title}: {error}")
         bench.server.stop()
+        if bench.bucket:
+            bench.bucket.stop()
     if earlier:
         earlier.compare([result.object() for result in results])
     return 0

@@ -12,7 +12,7 @@ import sys
 from report import shown
 
 COLUMNS = [
-    ("native", "native"), ("bindfs", "bindfs"), ("rclone", "rclone"), ("hydrant", "Hydrant"),
+    ("native", "native"), ("bindfs", "bindfs"), ("rclone", "rclone"), ("s3fs", "s3fs"), ("hydrant", "Hydrant"),
     ("hydrant-ring", "over io_uring"), ("hydrant-copying", "without passthrough"),
     ("user", "ordinary user"), ("user-copying", "and without passthrough"),
 ]
@@ -31,7 +31,8 @@ def table(results):
         lines.append(f"| {found['title']}{unit}{once} | " + " | ".join(cells) + f" | {goal} |")
     system = (
         f"Linux {results['kernel']}, {results['cpus']} CPUs, {results['filesystem']}; {results['server']}; "
-        f"{results['rclone'] or 'no rclone'}; medians of three, ¹ measured once; {results['date']}. "
+        f"{results['rclone'] or 'no rclone'}; SeaweedFS {results.get('weed') or '–'}; "
+        f"{results.get('s3fs') or 'no s3fs'}; medians of three, ¹ measured once; {results['date']}. "
         "Bold: the goal is missed.")
     return "\n".join([system, "", *lines])
 

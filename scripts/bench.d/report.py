@@ -6,7 +6,7 @@ import sys
 
 
 # Systems without goals.
-OTHERS = ("native", "bindfs", "rclone")
+OTHERS = ("native", "bindfs", "rclone", "s3fs")
 
 
 def shown(value, unit):

@@ -21,9 +21,9 @@ class System:
     user = None
     is_native = False
 
-    def __init__(self, name, title, bench):
+    def __init__(self, name, title, bench, folder=None):
         self.name, self.title, self.bench = name, title, bench
-        self.folder = bench.sandbox / "systems" / name
+        self.folder = bench.sandbox / "systems" / (folder or name)
         if bench.sandbox.exists():
             machine.spread(bench.sandbox / "systems")
             machine.spread(self.folder)
@@ -62,8 +62,8 @@ class Native(System):
 
     is_native = True
 
-    def __init__(self, name, title, bench):
-        super().__init__(name, title, bench)
+    def __init__(self, name, title, bench, folder=None):
+        super().__init__(name, title, bench, folder)
         self.opened = 0
 
     def open(self, dataset, network="lan"):
@@ -117,8 +117,8 @@ class Bindfs(Native):
 
 
 class Hydrant(System):
-    def __init__(self, name, title, bench, passthrough=True, user=None, ring=False):
-        super().__init__(name, title, bench)
+    def __init__(self, name, title, bench, folder=None, passthrough=True, user=None, ring=False):
+        super().__init__(name, title, bench, folder)
         self.passthrough, self.user, self.ring = passthrough, user, ring
         self.opened = 0
 
@@ -184,8 +184,8 @@ class Hydrant(System):
 class Rclone(System):
     """rclone mount with its cache on disk, tuned: no pacer, no delay before an upload, long-lived folder caches."""
 
-    def __init__(self, name, title, bench, program):
-        super().__init__(name, title, bench)
+    def __init__(self, name, title, bench, program, folder=None):
+        super().__init__(name, title, bench, folder)
         self.program = program
         self.process = None
         self.opened = 0
@@ -200,13 +200,17 @@ class Rclone(System):
         self.location = self.bench.server.url(dataset, network)
         return self.mount()
 
+    def remote(self):
+        """The words that name the store."""
+        return [
+            ":webdav:", "--webdav-url", self.location, "--webdav-vendor", "other", "--webdav-pacer-min-sleep", "0"]
+
     def mount(self):
         point = self.make_folder(self.folder / "mount")
         self.control = free_port()
         log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen([
-            self.program, "mount", ":webdav:", str(point), "--config", "/dev/null",
-            "--webdav-url", self.location, "--webdav-vendor", "other", "--webdav-pacer-min-sleep", "0",
+            self.program, "mount", *self.remote(), str(point), "--config", "/dev/null",
             "--vfs-cache-mode", "full", "--cache-dir", str(self.cache), "--vfs-write-back", "0s",
             "--dir-cache-time", "24h", "--attr-timeout", "1h", "--transfers", "16", "--checkers", "16",
             "--buffer-size", "32M", "--vfs-read-chunk-size", "32M", "--vfs-fast-fingerprint",

@@ -73,6 +73,10 @@ class Workload:
         self.bench = bench
         self.datasets = bench.datasets
 
+    def candidates(self):
+        """The systems of which `systems` names some."""
+        return self.bench.systems
+
     def prepare(self):
         """Prepares the server, before any system."""
 
