@@ -146,9 +146,10 @@ struct ConnectionTests {
 
     @Test("a program is not silent while this side reads what it has asked for") func slowContents() async throws {
         var patience = Patience()
-        patience.silence = .milliseconds(300)
+        // (Far above what a busy machine takes between two steps.)
+        patience.silence = .seconds(6)
         try await Self.with(patience) { connection, peer in
-            let call = Self.change(connection, SlowSource(.seconds(2)))
+            let call = Self.change(connection, SlowSource(.seconds(9)))
             _ = try await peer.request()
             await peer.send([Self.read])
             var isRead = false
