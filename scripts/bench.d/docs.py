@@ -31,10 +31,16 @@ def table(results):
         lines.append(f"| {found['title']}{unit}{once} | " + " | ".join(cells) + f" | {goal} |")
     system = (
         f"Linux {results['kernel']}, {results['cpus']} CPUs, {results['filesystem']}; {results['server']}; "
-        f"{results['rclone'] or 'no rclone'}; SeaweedFS {results.get('weed') or '–'}; "
-        f"{results.get('s3fs') or 'no s3fs'}; medians of three, ¹ measured once; {results['date']}. "
+        f"{results['rclone'] or 'no rclone'}; SeaweedFS {number(results.get('weed'))}; "
+        f"s3fs {number(results.get('s3fs'))}; medians of three, ¹ measured once; {results['date']}. "
         "Bold: the goal is missed.")
     return "\n".join([system, "", *lines])
+
+
+def number(version):
+    """The number in what a program says of its version."""
+    found = re.search(r"\b[Vv]?(\d+\.\d+(\.\d+)*)\b", version or "")
+    return found[1] if found else "–"
 
 
 def chart(results):
