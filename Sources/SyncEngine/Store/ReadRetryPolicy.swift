@@ -10,8 +10,9 @@ import Locking
 /// | breaks off, fails, is busy | after 0.3 s each | 4 times, some 1 s |
 /// | fails in any other way | never | |
 ///
-/// A retry begins behind the bytes that have come, and anew when the read failed after the last one. Each byte resets the count and the time, so that a line that breaks
-/// all the time still brings the document. The program waits meanwhile, within its own limit (`SyncTimes`).
+/// A retry begins behind the bytes that have come; after a read that failed with all of them, at the beginning. Each byte
+/// resets the count and the time, so that a line that breaks all the time still brings the document. The program waits
+/// meanwhile, within its own limit (`SyncTimes`).
 package struct ReadRetryPolicy: Sendable {
     /// In seconds: the time a server takes to restart.
     package var patience = 10.0
