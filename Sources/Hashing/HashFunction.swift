@@ -37,13 +37,11 @@ package enum Insecure {
 }
 
 package struct SHA256: HashFunction {
-    package static let algorithm = HashAlgorithm.sha256
     package var state = HashState(.sha256)
     package init() {}
 }
 
 package struct SHA512: HashFunction {
-    package static let algorithm = HashAlgorithm.sha512
     package var state = HashState(.sha512)
     package init() {}
 }
@@ -65,7 +63,7 @@ package struct Digest: RandomAccessCollection, Hashable, Sendable {
 
 /// libcrypto's implementations, which live as long as the program. (Also where the administrator allows only FIPS:
 /// MD5 and SHA-1 here tell contents apart, and guard nothing.)
-package struct HashAlgorithm: Sendable {
+struct HashAlgorithm: Sendable {
     /// (Unsafe only by its type: libcrypto does not change it after it was fetched.)
     nonisolated(unsafe) fileprivate let type: OpaquePointer
 

@@ -5,7 +5,8 @@ import Foundation
 /// Replaces a document by a new file, renamed over it, with the old one's mode and attributes; the mount keeps the
 /// document's identity.
 ///
-/// Contents that a program writes meanwhile survive: before the rename they stop it; after the rename they are put aside.
+/// Contents that a program writes meanwhile survive: a change before the rename stops it, and contents that the rename
+/// replaced all the same are copied to a document beside.
 struct DocumentReplacement {
     let path: String
     /// For messages.
@@ -27,10 +28,8 @@ struct DocumentReplacement {
         before = status
     }
 
-    /// - Parameters:
-    ///   - source: the new bytes.
-    ///   - willRename: for tests.
-    func put(_ source: Int32, willRename: () throws -> Void = {}) throws {
+    /// - Parameter source: the new bytes.
+    func put(_ source: Int32) throws {
         let target = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard target >= 0 else { throw fail("\(shown): its folder: \(reason())") }
         defer { close(target) }
@@ -45,7 +44,6 @@ struct DocumentReplacement {
             guard isStillThis(now), fstat(old, &now) == 0, isStillThis(now) else {
                 throw fail("\(shown): was changed meanwhile; nothing was restored. Run the command again")
             }
-            try willRename()
             guard fchmod(target, before.st_mode & 0o777) == 0, fsync(target) == 0, rename(draft, path) == 0 else {
                 throw fail("\(shown): \(reason())")
             }

@@ -17,12 +17,10 @@ extension S3Provider: TrashRestoring {
     }
 
     private func requireVersions() async throws(FileProviderError) {
-        guard isReadOnly || client.hasVersions else {
-            guard try await conditions.traits().hasVersions else {
-                throw FileProviderError(
-                    .unsupported, "the bucket keeps no versions; with versioning turned on, it keeps what is deleted")
-            }
-            return
+        if isReadOnly || client.hasVersions { return }
+        guard try await conditions.traits().hasVersions else {
+            throw FileProviderError(
+                .unsupported, "the bucket keeps no versions; with versioning turned on, it keeps what is deleted")
         }
     }
 
