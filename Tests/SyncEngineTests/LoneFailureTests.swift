@@ -74,11 +74,39 @@ import Trees
         let (a, b) = (ItemID(rawValue: 1), ItemID(rawValue: 2))
         // The store is away: that tells nothing of a change.
         for item in [a, a, b] { #expect(failures.failed(item) == 0) }
-        #expect(failures.storeReturned().isEmpty)
+        #expect(failures.storeReturned(wasAway: false).isEmpty)
         for _ in 0..<2 { #expect(failures.failed(a) == 1) }
-        #expect(failures.storeReturned() == [a: 1])
+        #expect(failures.storeReturned(wasAway: false) == [a: 1])
         #expect(failures.failed(a) == 2)
         failures.ended(a)
         #expect(failures.failed(a) == 0)
+    }
+
+    @Test func onANetworkThatComesAndGoesNoChangeFailsAlone() {
+        let failures = LoneFailures()
+        let (long, refused) = (ItemID(rawValue: 1), ItemID(rawValue: 2))
+        failures.failed(refused)
+        #expect(failures.storeReturned(wasAway: false).isEmpty)
+        #expect(failures.failed(refused) == 1)
+        #expect(failures.storeReturned(wasAway: false) == [refused: 1])
+        for _ in 0..<5 {
+            #expect(failures.failed(long) == 0)
+            // The other one goes on waiting.
+            #expect(failures.storeReturned(wasAway: true) == [refused: 1])
+        }
+        #expect(failures.failed(refused) == 2)
+    }
+
+    @Test func theStoreWasAwayIfALookForItFailedToo() {
+        let connection = StoreConnection()
+        let failure = FileProviderError(.serverUnreachable, "closed the connection")
+        let asked = ContinuousClock.now
+        #expect(connection.failed(failure, asked: asked))
+        #expect(connection.answered() && !connection.wasAway)
+        #expect(connection.failed(failure, asked: asked))
+        connection.isNotBack(asked: asked)
+        #expect(connection.answered() && connection.wasAway)
+        #expect(connection.failed(failure, asked: asked))
+        #expect(!connection.wasAway)
     }
 }

@@ -16,7 +16,11 @@ struct S3MultipartUpload {
     let key: String
 
     private static let mostParts: Int64 = 10_000
+    /// At most, on a fast line. On a slow one, parts that are sent one after the other are there sooner, each: less is
+    /// sent twice when the line breaks.
     private static let atOnce = 4
+    /// One more part at a time is sent after one that took less than this, and one less after one that took twice as long.
+    private static let fast = Duration.seconds(8)
 
     /// In bytes: the same for every upload of a document of this size, so that a later one can go on.
     static func partSize(_ size: Int64) -> Int64 {
@@ -106,33 +110,48 @@ struct S3MultipartUpload {
     // MARK: Parts
 
     private func send(_ id: String, _ known: [Int: String]) async -> Result<[Part], FileProviderError> {
-        await withTaskGroup(of: Result<Part, FileProviderError>.self) { group in
+        await withTaskGroup(of: Attempt.self) { group in
             var rest = parts[...]
             var done: [Part] = []
             var failure: FileProviderError?
-            for part in rest.prefix(Self.atOnce) { group.addTask { await self.attemptPart(part, id, known) } }
-            rest = rest.dropFirst(Self.atOnce)
-            while let result = await group.next() {
-                switch result {
-                case .success(let part): done.append(part)
+            var (width, running) = (1, 0)
+            while true {
+                while running < width, let part = rest.popFirst() {
+                    group.addTask { await self.attemptPart(part, id, known) }
+                    running += 1
+                }
+                guard let attempt = await group.next() else { break }
+                running -= 1
+                switch attempt.result {
+                case .success(let part):
+                    done.append(part)
+                    // (A part that the server has took no time.)
+                    if known[part.number] != nil { continue }
+                    if attempt.took < Self.fast { width = min(width + 1, Self.atOnce) }
+                    if attempt.took > Self.fast * 2 { width = max(width - 1, 1) }
                 case .failure(let error):
                     failure = failure ?? error
                     rest = []
                     group.cancelAll()
                 }
-                if let part = rest.popFirst() { group.addTask { await self.attemptPart(part, id, known) } }
             }
             if let failure { return .failure(failure) }
             return .success(done.sorted { $0.number < $1.number })
         }
     }
 
-    private func attemptPart(
-        _ part: Part, _ id: String, _ known: [Int: String]
-    ) async -> Result<Part, FileProviderError> {
-        do throws(FileProviderError) { return .success(try await send(part, id, known[part.number])) } catch {
-            return .failure(error)
+    private struct Attempt: Sendable {
+        var result: Result<Part, FileProviderError>
+        var took: Duration
+    }
+
+    private func attemptPart(_ part: Part, _ id: String, _ known: [Int: String]) async -> Attempt {
+        let began = ContinuousClock.now
+        let result: Result<Part, FileProviderError>
+        do throws(FileProviderError) { result = .success(try await send(part, id, known[part.number])) } catch {
+            result = .failure(error)
         }
+        return Attempt(result: result, took: began.duration(to: .now))
     }
 
     /// - Parameter known: the entity tag of the part that the server has.

@@ -11,6 +11,8 @@ package final class StoreConnection: Sendable {
         package var failure: FileProviderError?
         /// The moment of the last change; nil: nobody has asked yet.
         package var since: FileTime?
+        /// Since the loss of the store, or of the last loss, a mere look for it failed as well.
+        fileprivate var isLossSure = false
         /// The user has signed in again since the failure, and nobody has asked the store since.
         fileprivate var mayBeBack = false
         /// When the user signed in last.
@@ -30,6 +32,9 @@ package final class StoreConnection: Sendable {
     /// The failure, unless a sign-in since then may have ended it.
     var knownFailure: FileProviderError? { current.withLock { $0.mayBeBack ? nil : $0.failure } }
 
+    /// Whether the store was really away, or is: not only the one request that failed.
+    var wasAway: Bool { current.withLock { $0.isLossSure } }
+
     func mayBeBack() {
         current.withLock { state in
             state.mayBeBack = state.failure != nil
@@ -37,9 +42,12 @@ package final class StoreConnection: Sendable {
         }
     }
 
-    /// A question from `asked` failed as before.
+    /// A look for the store, from `asked`, failed as before.
     func isNotBack(asked: ContinuousClock.Instant) {
-        current.withLock { state in state.mayBeBack = state.mayBeBack && state.isOutdated(asked) }
+        current.withLock { state in
+            state.isLossSure = true
+            state.mayBeBack = state.mayBeBack && state.isOutdated(asked)
+        }
     }
 
     /// Whether the user has signed in since the question: then its refusal no longer counts.
@@ -54,7 +62,10 @@ package final class StoreConnection: Sendable {
     func failed(_ error: FileProviderError, asked: ContinuousClock.Instant) -> Bool {
         current.withLock { state in
             let isNews = state.failure?.code != error.code
-            if state.failure == nil { state.since = .now }
+            if state.failure == nil {
+                state.since = .now
+                state.isLossSure = false
+            }
             state.failure = error
             state.mayBeBack = state.isOutdated(asked)
             return isNews

@@ -37,10 +37,17 @@ final class LoneFailures: Sendable {
 
     /// Notes that the store answers again.
     ///
+    /// - Parameter wasAway: other requests failed as well, so these failures were not the changes' own: on a network that
+    ///   comes and goes a long upload is sent again at once, each time.
     /// - Returns: the changes that failed alone, each with its number of failures in a row.
-    func storeReturned() -> [ItemID: Int] {
+    func storeReturned(wasAway: Bool) -> [ItemID: Int] {
         state.withLock { state in
-            state.returns += 1
+            if wasAway {
+                let returns = state.returns
+                state.failures = state.failures.filter { $0.value.returns != returns }
+            } else {
+                state.returns += 1
+            }
             return state.failures.compactMapValues { $0.count > 0 ? $0.count : nil }
         }
     }

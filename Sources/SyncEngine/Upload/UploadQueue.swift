@@ -273,7 +273,7 @@ actor UploadQueue {
     func storeAnswers() {
         offlineSince = nil
         pausedUntil = nil
-        let later = uploads.loneFailures.storeReturned().mapValues { count in
+        let later = uploads.loneFailures.storeReturned(wasAway: client.connection.wasAway).mapValues { count in
             mount.clock.date.adding(
                 seconds: RetryDelay.seconds(after: Int64(count), nil, mount.times, isAlone: true))
         }
