@@ -3,7 +3,9 @@ import Hashing
 import Testing
 
 @Suite struct HashingTests {
-    private let bytes = (0..<3 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+    private let bytes = [UInt8](unsafeUninitializedCapacity: 3 << 20) { buffer, count in
+        while count < buffer.count { buffer[count] = UInt8(truncatingIfNeeded: count &* 31); count += 1 }
+    }
     private var digest: [UInt8] { Array(SHA256.hash(data: bytes)) }
 
     @Test func whatIsReadPieceByPiece() throws {

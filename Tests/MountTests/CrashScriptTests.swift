@@ -16,10 +16,11 @@ struct CrashScriptTests {
             limit: limit)
     }
 
-    @Test("50 kills at random moments, also during recovery: no finished change is lost, here or in the store")
+    @Test("kills at random moments, also during recovery: no finished change is lost, here or in the store")
     func kills() async throws {
-        try await withSandbox(.with { $0.limit = 400 }) { mount in
-            let result = try Self.run(["crash-test", "--rounds", "50", "--jobs", "2"], mount, limit: 380)
+        let rounds = LongTests.areOn ? "100" : "25"
+        try await withSandbox(.with { $0.limit = 600 }) { mount in
+            let result = try Self.run(["crash-test", "--rounds", rounds, "--jobs", "2"], mount, limit: 580)
             #expect(result.succeeded, "\(result.stdout)\n\(result.stderr)")
         }
     }

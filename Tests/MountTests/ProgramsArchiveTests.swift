@@ -32,7 +32,7 @@ struct ProgramsArchiveTests {
 
     @Test(
         "tar: created, appended, updated, deleted from, sparse, incremental, extracted",
-        arguments: ProgramsWorkload.modes)
+        arguments: ProgramsWorkload.usualModes)
     func tar(_ options: MountOptions) async throws {
         try await ProgramsWorkload(
             prepare: ProgramsWorkload.tree,
@@ -64,7 +64,7 @@ struct ProgramsArchiveTests {
         ).run(options)
     }
 
-    @Test("zip: created, changed, split, joined, tested, taken out", arguments: ProgramsWorkload.modes)
+    @Test("zip: created, changed, split, joined, tested, taken out", arguments: ProgramsWorkload.usualModes)
     func zip(_ options: MountOptions) async throws {
         try await ProgramsWorkload(
             prepare: ProgramsWorkload.tree,

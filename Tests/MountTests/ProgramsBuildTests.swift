@@ -43,7 +43,7 @@ struct ProgramsBuildTests {
 
     @Test(
         "make: a C project is built, cleaned, changed, built again; up-to-date targets stay so over a remount, without a read",
-        arguments: ProgramsWorkload.modes)
+        arguments: ProgramsWorkload.usualModes)
     func make(_ options: MountOptions) async throws {
         try await ProgramsWorkload(
             prepare: Self.project,
@@ -65,7 +65,7 @@ struct ProgramsBuildTests {
         }
     }
 
-    @Test("python -m compileall: every .pyc fits its source, over a remount as well", arguments: ProgramsWorkload.modes)
+    @Test("python -m compileall: every .pyc fits its source, over a remount as well", arguments: ProgramsWorkload.usualModes)
     func compileall(_ options: MountOptions) async throws {
         // The system's: one of pyenv's has its library elsewhere.
         try await ProgramsWorkload(

@@ -30,7 +30,7 @@ struct ProgramsDatabaseTests {
 
     @Test(
         "three writers at once, one that is killed in a transaction, vacuum, backup",
-        arguments: ["delete", "wal"], ProgramsWorkload.modes)
+        arguments: ["delete", "wal"], ProgramsWorkload.usualModes)
     func database(_ journal: String, _ options: MountOptions) async throws {
         try await ProgramsWorkload(
             prepare: Self.writer,

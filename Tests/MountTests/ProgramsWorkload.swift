@@ -13,6 +13,8 @@ struct ProgramsWorkload: Sendable {
             $0.passthrough = false
         },
     ]
+    /// For work like that of other workloads: in the short form only as it is for ordinary users, without passthrough.
+    static let usualModes = LongTests.areOn ? modes : [modes[1]]
 
     /// Runs before the store is mounted, in `$SCRATCH`.
     var prepare = ""

@@ -36,7 +36,7 @@ struct S3DocumentTests {
             extendedAttributes: attributes)
     }
 
-    private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) } }
+    private static func bytes(_ count: Int) -> [UInt8] { noise(count) }
 
     private static func read(_ provider: S3Provider, _ item: Item) async throws -> [UInt8] {
         let sink = CollectingSink(range: 0..<item.size)
