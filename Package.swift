@@ -169,6 +169,9 @@ let package = Package(
                 "CGIO", "CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings",
                 "UniformTypes", .nioPosix, .tomlKit,
             ]),
+        // The session's bus, and notices on it.
+        .target(name: "SessionBus", dependencies: ["CGIO"]),
+        .target(name: "Notices", dependencies: ["ControlAPI", "SessionBus", "Surroundings"]),
         // (Its pkg-config file has flags that SwiftPM considers unsafe.)
         .systemLibrary(name: "CNcurses", providers: [.apt(["libncurses-dev"])]),
         .target(name: "TerminalPicker", dependencies: ["CNcurses", "DocumentPicker", "Surroundings"]),
@@ -192,15 +195,25 @@ let package = Package(
                 "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "ProcessProvider",
                 "RcloneProvider", "S3Provider", "Surroundings", "WebDAVProvider", .logging,
             ]),
+        // (The extensions are in the program, so that there is nothing to be found beside it.)
+        .target(name: "FileManagers", dependencies: ["Surroundings"], resources: [.embedInCode("Resources")]),
         .executableTarget(
             name: "hydrant",
             dependencies: [
                 "Accounts", "ChildProcess", "CLinux", "Daemon", "ControlAPI", "DocumentContainers",
-                "DocumentInteraction", "DocumentPicker", "FileCoordination", "FileProvider", "FileProviderTesting",
-                "HTTPTransport", "MetadataQuery", "Pictures", "ProcessProvider", "QueryLanguage", "Stores",
+                "DocumentInteraction", "DocumentPicker", "FileCoordination", "FileManagers", "FileProvider",
+                "FileProviderTesting", "HTTPTransport", "MetadataQuery", "Notices", "Pictures", "ProcessProvider", "QueryLanguage", "SessionBus",
+                "Stores",
                 "Surroundings",
                 "TerminalPicker", "UniformTypes", .argumentParser, .logging,
             ]),
+
+        // The page in the browser: a program of its own, so that who never opens it need not build it.
+        .target(
+            name: "WebPage",
+            dependencies: ["CLinux", "ControlAPI", "QueryLanguage", "Surroundings", .nioCore, .nioHTTP1, .nioPosix],
+            resources: [.embedInCode("Resources")]),
+        .executableTarget(name: "hydrant-web", dependencies: ["WebPage"]),
 
         // The listing in the guide "Write a provider": it sees what a package outside sees.
         .executableTarget(
@@ -320,6 +333,7 @@ let package = Package(
             dependencies: ["FileProvider", "ItemCatalog", "Trees", "ItemSearch", "QueryLanguage"]),
         .testTarget(name: "DocumentsTests", dependencies: ["Documents", "UniformTypes"]),
         .testTarget(name: "DocumentPickerTests", dependencies: ["ControlAPI", "DocumentPicker", "UniformTypes"]),
+        .testTarget(name: "NoticesTests", dependencies: ["ControlAPI", "Notices", "SessionBus"]),
         .testTarget(name: "DocumentInteractionTests", dependencies: ["DocumentInteraction", "UniformTypes"]),
         .testTarget(name: "ControlAPITests", dependencies: ["ControlAPI", "Surroundings", .logging]),
         .testTarget(
@@ -395,6 +409,12 @@ let package = Package(
                 "SyncEngine", "hydrant-provider-chapters",
                 .logging,
             ]),
+        .testTarget(name: "FileManagersTests", dependencies: ["FileManagers"]),
+        .testTarget(name: "WebPageTests", dependencies: ["ControlAPI", "WebPage"]),
+        // The page in Debian's Chromium: scripts/test web.
+        .testTarget(
+            name: "WebTests", dependencies: ["ControlAPI", "FileProviderTesting", "MountHarness", "hydrant", "hydrant-web"],
+            exclude: ["Scripts"]),
         // Tests with desktop services, whose packages they need: scripts/test desktop.
         .testTarget(
             name: "DesktopTests", dependencies: ["ControlAPI", "FileCoordination", "MountHarness", "hydrant"]),

@@ -66,6 +66,8 @@ OURS = {
         "CGIO", "CLinux", "ChildProcess", "ControlAPI", "FileCoordination", "MetadataQuery", "Surroundings",
         "UniformTypes",
     ],
+    "SessionBus": ["CGIO"],
+    "Notices": ["ControlAPI", "SessionBus", "Surroundings"],
     "TerminalPicker": ["CNcurses", "DocumentPicker", "Surroundings"],
     "DocumentServices": [
         "FUSE", "FileProvider", "ItemCatalog", "ContentStore", "SyncEngine", "Volume", "MountFrontend",
@@ -81,11 +83,14 @@ OURS = {
         "Accounts", "CLinux", "Daemon", "DirectoryProvider", "FileProvider", "HTTPTransport", "ProcessProvider",
         "RcloneProvider", "S3Provider", "Surroundings", "WebDAVProvider",
     ],
+    "FileManagers": ["Surroundings"],
     "hydrant": [
         "Accounts", "ChildProcess", "CLinux", "Daemon", "ControlAPI", "DocumentContainers", "DocumentInteraction", "DocumentPicker",
-        "FileCoordination", "FileProvider", "FileProviderTesting", "HTTPTransport", "MetadataQuery", "Pictures",
-        "ProcessProvider", "QueryLanguage", "Stores", "TerminalPicker", "Surroundings", "UniformTypes",
+        "FileCoordination", "FileManagers", "FileProvider", "FileProviderTesting", "HTTPTransport", "MetadataQuery", "Notices", "Pictures",
+        "ProcessProvider", "QueryLanguage", "SessionBus", "Stores", "TerminalPicker", "Surroundings", "UniformTypes",
     ],
+    "WebPage": ["CLinux", "ControlAPI", "QueryLanguage", "Surroundings"],
+    "hydrant-web": ["WebPage"],
     "ZipProvider": ["CZip", "Daemon", "FileProvider"],
     "Examples": [
         "Daemon", "DocumentContainers", "DocumentInteraction", "DocumentPicker", "Documents", "FileCoordination",
@@ -100,12 +105,13 @@ RESERVED = {
     "TOMLKit": ["Accounts", "DocumentContainers", "DocumentInteraction", "DocumentPicker"],
     "AsyncHTTPClient": ["HTTPTransport"],
     "NIOSSL": ["HTTPTransport"],
-    "NIOHTTP1": ["HTTPTransport", "S3Provider"],
+    "NIOHTTP1": ["HTTPTransport", "S3Provider", "WebPage"],
     "NIOWebSocket": ["HTTPTransport"],
-    "NIOCore": ["ControlAPI", "HTTPTransport", "ProcessProvider", "RcloneProvider", "S3Provider", "WebDAVProvider"],
+    "NIOCore": ["ControlAPI", "HTTPTransport", "ProcessProvider", "RcloneProvider", "S3Provider", "WebDAVProvider", "WebPage"],
     "NIOPosix": [
         "ControlAPI", "DirectoryProvider", "DocumentContainers", "DocumentInteraction", "DocumentPicker", "Documents",
         "FileCoordination", "HTTPTransport", "ProcessProvider", "RcloneProvider", "S3Provider", "SyncEngine",
+        "WebPage",
     ],
 }
 # Modules that no test may import, with the target of tests that is exempt: it examines what SQLite writes.

@@ -18,7 +18,10 @@ TEST_PACKAGES=("${UNIT_PACKAGES[@]}" "${MOUNT_PACKAGES[@]}" "${SERVER_PACKAGES[@
 
 # More packages for the tests with desktop services (scripts/test desktop).
 DESKTOP_PACKAGES=(tumbler tumbler-plugins-extra ffmpegthumbnailer tracker tracker-extract tracker-miner-fs baloo-kf5
-    evince librsvg2-common libgdk-pixbuf2.0-bin nautilus dolphin kio-extras xvfb xauth xclip)
+    evince librsvg2-common libgdk-pixbuf2.0-bin nautilus python3-nautilus nemo nemo-python thunar thunarx-python
+    gir1.2-thunarx-3.0 dolphin kio-extras xvfb xauth xclip xdotool dunst python3-dbusmock)
+# More packages for the tests of the page in a browser (scripts/test web); Playwright is from PyPI.
+WEB_PACKAGES=(chromium fonts-dejavu-core)
 # More packages for the tests on Ceph's gateway (scripts/test ceph): a cluster of one node, without systemd.
 CEPH_PACKAGES=(ceph-mon ceph-osd radosgw ceph-common)
 

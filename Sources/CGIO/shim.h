@@ -48,3 +48,12 @@ static inline gboolean gio_is_unknown_service(const GError *error) {
     return g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_SERVICE_UNKNOWN) ||
            g_error_matches(error, G_DBUS_ERROR, G_DBUS_ERROR_NAME_HAS_NO_OWNER);
 }
+
+/// Calls a function when a connection has ended, on the thread whose main loop the connection was made on. `release` frees the
+/// data.
+static inline void gio_on_closed(
+    GDBusConnection *bus, void (*ended)(gpointer data), gpointer data, void (*release)(gpointer data)) {
+    // (The signal's own arguments come before the data; swapped, the data is first.)
+    g_signal_connect_data(
+        bus, "closed", G_CALLBACK(ended), data, (GClosureNotify)(void (*)(void))release, G_CONNECT_SWAPPED);
+}

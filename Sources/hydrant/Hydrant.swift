@@ -21,14 +21,14 @@ struct Hydrant: AsyncParsableCommand {
             PinCommand.self, UnpinCommand.self, SyncCommand.self, RetryCommand.self, DiscardCommand.self,
             ShareCommand.self, TrashCommand.self, VersionsCommand.self,
             SaveCommand.self, ConflictsCommand.self, ResolveCommand.self, PauseCommand.self, ResumeCommand.self,
-            LimitCommand.self, EventsCommand.self, FindCommand.self, IndexCommand.self, PolicyCommand.self,
+            LimitCommand.self, EventsCommand.self, NotifyCommand.self, FindCommand.self, IndexCommand.self, PolicyCommand.self,
             CoordinateCommand.self,
             PresentCommand.self,
             ClaimsCommand.self,
             BookmarkCommand.self, AccessCommand.self, GrantsCommand.self,
             PickCommand.self, PickersCommand.self, ContainersCommand.self,
-            OpenCommand.self, PreviewCommand.self, PrintCommand.self, TypesCommand.self,
+            OpenCommand.self, PreviewCommand.self, PrintCommand.self, TypesCommand.self, WebCommand.self,
             ProviderCommand.self, RescueCommand.self, DoctorCommand.self, ThumbnailCommand.self, ThumbnailsCommand.self,
-            ServeCommand.self,
+            DesktopCommand.self, ServeCommand.self,
         ])
 }

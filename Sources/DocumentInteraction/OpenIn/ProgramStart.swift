@@ -57,3 +57,18 @@ struct ProgramStart: Sendable {
         return found.map { $0 + words }
     }
 }
+
+/// A command in a terminal emulator of the desktop.
+package enum TerminalProgram {
+    /// Returns when the emulator has ended, with its status (some emulators end at once).
+    ///
+    /// - Throws: no emulator is installed, or it cannot be started.
+    package static func run(_ words: [String]) async throws -> Int32 {
+        guard let all = ProgramStart.inTerminal(words) else {
+            throw DocumentInteractionError(
+                .notStarted, "no terminal emulator is installed; run it in a terminal: \(words.joined(separator: " "))")
+        }
+        let start = ProgramStart(words: all, environment: [:], folder: nil, isInForeground: false)
+        return await Spawn.ending(of: try start.run())
+    }
+}
