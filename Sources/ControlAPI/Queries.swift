@@ -13,10 +13,17 @@ public struct QueryRequest: Codable, Sendable, Equatable {
     public var interval: Double
     /// Whether results have their tags, which cost a look-up each.
     public var wantsTags: Bool
+    /// Nil in requests of programs that do not know it.
+    private var shallow: Bool?
+    /// Whether only the items directly in ``scopes`` are searched.
+    public var isShallow: Bool {
+        get { shallow ?? false }
+        set { shallow = newValue ? true : nil }
+    }
 
     public init(
         id: String, predicate: QueryPredicate, scopes: [PathBytes] = [], isLive: Bool = false, interval: Double = 1,
-        wantsTags: Bool = false
+        wantsTags: Bool = false, isShallow: Bool = false
     ) {
         self.id = id
         self.predicate = predicate
@@ -24,6 +31,7 @@ public struct QueryRequest: Codable, Sendable, Equatable {
         self.isLive = isLive
         self.interval = interval
         self.wantsTags = wantsTags
+        self.isShallow = isShallow
     }
 
     /// In seconds.

@@ -16,9 +16,14 @@ package struct FolderTable {
     private var pinned: [InodeID: Bool] = [:]
     /// Nil: all folders.
     private let scopes: Set<InodeID>?
+    /// Whether only items directly in the scopes belong to the search.
+    private let isShallow: Bool
     private static let deepest = 4_096
 
-    package init(scopes: Set<InodeID>?) { self.scopes = scopes }
+    package init(scopes: Set<InodeID>?, isShallow: Bool = false) {
+        self.scopes = scopes
+        self.isShallow = isShallow
+    }
 
     private mutating func entry(_ folder: InodeID, _ reader: Catalog.Reader) throws -> Entry? {
         if let known = entries[folder] { return known }
@@ -55,6 +60,7 @@ package struct FolderTable {
     /// Whether items of this folder belong to the search.
     package mutating func isWithin(_ folder: InodeID, _ reader: Catalog.Reader) throws -> Bool {
         guard let scopes else { return true }
+        if isShallow { return scopes.contains(folder) }
         return try climb(folder, \.scoped, reader) { id, _ in scopes.contains(id) }
     }
 

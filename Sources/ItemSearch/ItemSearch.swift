@@ -16,6 +16,7 @@ package struct ItemSearch: ~Copyable {
     private let names: NameIndex?
     private let predicate: QueryPredicate
     private let scopes: Set<InodeID>?
+    private let isShallow: Bool
     private let wantsTags: Bool
     private let plan: SearchPlan
     private var matcher: SearchMatcher
@@ -39,23 +40,29 @@ package struct ItemSearch: ~Copyable {
     /// - Parameters:
     ///   - names: nil: every name is looked at.
     ///   - scopes: folders in which to search, and single documents; nil: everywhere.
+    ///   - isShallow: only the items directly in these folders; by default, in the root.
     ///   - isLive: whether ``update(_:_:)`` will be called.
     ///   - uid: the owner of items that the store's own search finds.
     package init(
         _ predicate: QueryPredicate, catalog: Catalog, names: NameIndex?, scopes: Set<InodeID>? = nil,
-        wantsTags: Bool = false, isLive: Bool = false, uid: UInt32 = 0,
+        isShallow: Bool = false, wantsTags: Bool = false, isLive: Bool = false, uid: UInt32 = 0,
         _ surroundings: SearchSurroundings = SearchSurroundings()
     ) {
         self.catalog = catalog
         self.names = names
         self.predicate = predicate
+        let scopes = isShallow ? scopes ?? [.root] : scopes
         self.scopes = scopes
+        self.isShallow = isShallow
         self.wantsTags = wantsTags
         self.isLive = isLive
         stored = StoreResults(uid: uid)
-        plan = SearchPlan(predicate, isScoped: scopes != nil, owner: SearchMatcher.userNumber)
+        var plan = SearchPlan(predicate, isScoped: scopes != nil, owner: SearchMatcher.userNumber)
+        // (No other way is bounded by the folders' size.)
+        if isShallow, plan.way != .none { plan.way = .walk }
+        self.plan = plan
         matcher = SearchMatcher(
-            predicate, onNames: plan.onNames, scopes: scopes, wantsTags: wantsTags, surroundings)
+            predicate, onNames: plan.onNames, scopes: scopes, isShallow: isShallow, wantsTags: wantsTags, surroundings)
     }
 
     // MARK: Gathering
@@ -97,6 +104,12 @@ package struct ItemSearch: ~Copyable {
     /// The number of unlisted folders of the store within the search.
     package mutating func unlistedFolders() throws -> Int {
         try catalog.readAside { reader in
+            if isShallow {
+                return try (scopes ?? []).count { id in
+                    let folder = try reader.inode(id)
+                    return folder.isFolder && !folder.isEnumerated
+                }
+            }
             var count = 0
             for folder in try reader.unlistedFolders() {
                 try Task.checkCancellation()
@@ -292,7 +305,7 @@ package struct ItemSearch: ~Copyable {
                     )
                 }
                 guard try await hand(items, found) else { return }
-                for folder in inner where seen.insert(folder).inserted { folders.append(folder) }
+                if !isShallow { for folder in inner where seen.insert(folder).inserted { folders.append(folder) } }
                 last = end
             } while last != nil
         }
@@ -326,7 +339,9 @@ package struct ItemSearch: ~Copyable {
                 guard let row = try reader.searchRow(number), row.kind == .folder else { continue }
                 if try matcher.folders.hasChanged(row.inode, reader) { return true }
                 // A folder that came into the scope, with its contents, may never have been looked at.
-                if scopes != nil, !matcher.folders.knows(row.inode), try reader.hasChildren(row.inode) { return true }
+                if scopes != nil, !isShallow, !matcher.folders.knows(row.inode), try reader.hasChildren(row.inode) {
+                    return true
+                }
             }
             return false
         }

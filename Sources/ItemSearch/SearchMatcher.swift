@@ -80,12 +80,12 @@ package struct SearchMatcher {
     }
 
     package init(
-        _ predicate: QueryPredicate, onNames: [QueryPredicate], scopes: Set<InodeID>?, wantsTags: Bool,
-        _ surroundings: SearchSurroundings
+        _ predicate: QueryPredicate, onNames: [QueryPredicate], scopes: Set<InodeID>?, isShallow: Bool = false,
+        wantsTags: Bool, _ surroundings: SearchSurroundings
     ) {
         self.surroundings = surroundings
         self.wantsTags = wantsTags
-        folders = FolderTable(scopes: scopes)
+        folders = FolderTable(scopes: scopes, isShallow: isShallow)
         types = FilenameTypes(surroundings.types)
         var wanted: [WantedType] = []
         test = Self.prepare(predicate, &wanted)

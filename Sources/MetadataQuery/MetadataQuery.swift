@@ -28,6 +28,7 @@ public final class MetadataQuery: Sendable {
         var sorts: [MetadataSort]
         var interval: Duration = .seconds(1)
         var wantsTags = false
+        var isShallow = false
         var isStarted = false
         var isStopped = false
         /// Domains that have not sent all results.
@@ -99,6 +100,13 @@ public final class MetadataQuery: Sendable {
     public var wantsTags: Bool {
         get { state.withLock { $0.wantsTags } }
         set { state.withLock { $0.wantsTags = newValue } }
+    }
+
+    /// Whether the query searches only items directly in the folders of its scopes, and none further below; set before
+    /// ``start()``. It costs as much as these folders are large, however large the domain.
+    public var isShallow: Bool {
+        get { state.withLock { $0.isShallow } }
+        set { state.withLock { $0.isShallow = newValue } }
     }
 
     // MARK: Results
@@ -187,7 +195,7 @@ public final class MetadataQuery: Sendable {
             return !state.isStarted && !state.isStopped
         }
         guard isFirst else { throw MetadataQueryError("a query can be started once") }
-        let domains = try await DomainScope.all(of: scopes)
+        let domains = try await DomainScope.all(of: scopes, keepsInner: isShallow)
         state.withLock { state in
             state.isGathering = true
             state.gathering = Set(domains.keys)
@@ -220,10 +228,10 @@ public final class MetadataQuery: Sendable {
     }
 
     private func begin(_ mountPoint: String, _ scope: DomainScope) {
-        let (interval, wantsTags) = state.withLock { ($0.interval, $0.wantsTags) }
+        let (interval, wantsTags, isShallow) = state.withLock { ($0.interval, $0.wantsTags, $0.isShallow) }
         let request = QueryRequest(
             id: UUID().uuidString, predicate: predicate, scopes: scope.paths, isLive: isLive,
-            interval: interval / .seconds(1), wantsTags: wantsTags)
+            interval: interval / .seconds(1), wantsTags: wantsTags, isShallow: isShallow)
         let task = Task { [weak self] in
             let failure = await DomainQuery(mountPoint: mountPoint, request: request).run { [weak self] news in
                 self?.take(news, mountPoint, scope)
@@ -301,7 +309,7 @@ public final class MetadataQuery: Sendable {
                 let running = state.withLock { Set($0.tasks.keys) }
                 let mounted = Set(MountTable.ownDomains().map(\.mountPoint))
                 if mounted.isSubset(of: running) { continue }
-                guard let domains = try? await DomainScope.all(of: scopes) else { continue }
+                guard let domains = try? await DomainScope.all(of: scopes, keepsInner: isShallow) else { continue }
                 for (mountPoint, scope) in domains where !running.contains(mountPoint) { begin(mountPoint, scope) }
             }
         }

@@ -28,15 +28,16 @@ struct DomainScope: Sendable, Equatable {
 
     /// The scopes by mount point.
     ///
+    /// - Parameter keepsInner: whether folders within the domain count beside its root.
     /// - Throws: ``MetadataQueryError`` when a scope is in no mounted domain.
-    static func all(of scopes: [SearchScope]) async throws -> [String: DomainScope] {
+    static func all(of scopes: [SearchScope], keepsInner: Bool = false) async throws -> [String: DomainScope] {
         var all: [String: DomainScope] = [:]
         /// Domains to search as a whole.
         var whole: Set<String> = []
         func add(_ url: URL) throws {
             let place = try place(of: url)
             var domain = all[place.mountPoint] ?? DomainScope()
-            if place.path.bytes.isEmpty {
+            if place.path.bytes.isEmpty, !keepsInner {
                 whole.insert(place.mountPoint)
                 domain.paths = []
             } else if !whole.contains(place.mountPoint) {
@@ -48,6 +49,10 @@ struct DomainScope: Sendable, Equatable {
             switch scope {
             case .allDomains:
                 for domain in MountTable.ownDomains() {
+                    if keepsInner {
+                        all[domain.mountPoint, default: DomainScope()].paths.append(PathBytes(bytes: []))
+                        continue
+                    }
                     all[domain.mountPoint, default: DomainScope()].paths = []
                     whole.insert(domain.mountPoint)
                 }

@@ -28,6 +28,7 @@ struct FindCommand: AsyncParsableCommand {
               hydrant find state:error --in ~/Documents
               hydrant find -0 'kind:image' state:placeholder | xargs -0 hydrant download
               hydrant find --live kind:pdf
+              hydrant find --shallow --in ~/Documents state:uploading
             """)
 
     @Argument(help: "A query; default: everything.")
@@ -39,6 +40,9 @@ struct FindCommand: AsyncParsableCommand {
             "A mount or folder to search; may be repeated; default: all mounts.", valueName: "path"),
         completion: .directory)
     var scopes: [String] = []
+
+    @Flag(help: "Search only the items directly in the folders, and none further below.")
+    var shallow = false
 
     @Option(
         name: .customLong("references"),
@@ -110,6 +114,7 @@ struct FindCommand: AsyncParsableCommand {
             predicate, in: places, sortedBy: attribute.map { [MetadataSort($0, ascending: !reverse)] } ?? [],
             isLive: live)
         query.wantsTags = json
+        query.isShallow = shallow
         query.batchingInterval = .seconds(interval)
         let notifications = query.notifications()
         do { try await query.start() } catch { throw fail("\(error)") }

@@ -23,11 +23,15 @@ import Trees
         private let key: Int
         private(set) var paths: [Int64: String] = [:]
 
-        init(_ text: String, _ test: SearchedCatalog, in scopes: [String]? = nil) async throws {
+        init(
+            _ text: String, _ test: SearchedCatalog, in scopes: [String]? = nil, isShallow: Bool = false
+        ) async throws {
             catalog = test.catalog
             let scopes = try scopes.map { Set(try $0.map { try test.inode($0) }) }
             search = ItemSearch(
-                try QueryPredicate(text: text), catalog: catalog, names: test.names, scopes: scopes, isLive: true)
+                try QueryPredicate(text: text), catalog: catalog, names: test.names, scopes: scopes,
+                isShallow: isShallow,
+                isLive: true)
             key = try catalog.watchRows { [rows] new in rows.rows.withLock { $0.add(new) } }
             var found: [FoundItem] = []
             try await search.gather { items in
@@ -38,6 +42,8 @@ import Trees
         }
 
         deinit { catalog.unwatchRows(key) }
+
+        var examined: Int { search.examined }
 
         @discardableResult
         func update() async throws -> ItemSearch.Changes {
@@ -100,6 +106,44 @@ import Trees
         try test.rename("b", "c")
         #expect(try await everywhere.update().changed.count == 1)
         #expect(try await byPath.update().removed.count == 2)
+    }
+
+    /// A file manager asks for the items of the folder that it shows.
+    @Test func aShallowSearchStaysInItsFolder() async throws {
+        try test.list([document("shown", kind: .folder), document("beside", kind: .folder)])
+        let shown = try test.inode("shown")
+        try test.create("one", in: shown)
+        let inner = try test.create("inner", in: shown, kind: .folder)
+        for number in 0..<200 {
+            try test.create(Filename("deep \(number)"), in: inner)
+            try test.create(Filename("aside \(number)"), in: test.inode("beside"))
+        }
+        // (A condition by which a deep search would use the catalog's own list.)
+        let pending = try await Live("state:uploading", test, in: ["shown"], isShallow: true)
+        #expect(pending.paths.values.sorted() == ["shown/inner", "shown/one"])
+        let live = try await Live("", test, in: ["shown"], isShallow: true)
+        #expect(live.paths.values.sorted() == ["shown/inner", "shown/one"])
+        #expect(live.examined == 2)
+        let root = try await Live("", test, isShallow: true)
+        #expect(root.paths.values.sorted() == ["beside", "shown"])
+
+        try test.create("deeper", in: inner)
+        // (The folder inside has another date.)
+        #expect(try await live.update().changed.map(\.row.name) == ["inner"])
+        #expect(live.paths.values.sorted() == ["shown/inner", "shown/one"])
+        #expect(try await root.update().isEmpty)
+        try test.create("two", in: shown)
+        #expect(try await live.update().added.map(\.row.name) == ["two"])
+        // A folder with contents that moves in is one item.
+        try test.rename("beside", "moved in", to: shown)
+        #expect(try await live.update().added.map(\.row.name) == ["moved in"])
+        #expect(try await root.update().removed.count == 1)
+        try test.rename("one", "one", from: shown, to: inner)
+        #expect(try await live.update().removed.count == 1)
+        try test.rename("shown", "renamed")
+        try await live.update()
+        #expect(live.paths.values.sorted() == ["renamed/inner", "renamed/moved in", "renamed/two"])
+        #expect(try await root.update().changed.count == 1)
     }
 
     @Test func statesAreFollowed() async throws {

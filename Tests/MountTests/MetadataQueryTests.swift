@@ -105,6 +105,35 @@ struct MetadataQueryTests {
         }
     }
 
+    @Test("a shallow query has the items of its folders only, and follows them")
+    func shallow() async throws {
+        try await withDomain { mount in
+            let live = try query("", mount)
+            live.isShallow = true
+            live.batchingInterval = .milliseconds(20)
+            let notifications = live.notifications()
+            try await live.gather()
+            #expect(paths(live) == ["Report.txt", "Résumé.pdf", "photos"])
+            #expect(live.unlistedFolderCount == 0)
+            try mount.run("touch photos/deep.txt; mv Report.txt photos/; touch new.txt")
+            await wait(for: ["Résumé.pdf", "new.txt", "photos"], live, notifications)
+            live.stop()
+            let found = try mount.hydrant(["find", "--shallow", "--in", mount.mountPoint + "/photos", "report"])
+            let inner = ["Report.txt", "report of a trip.odt"].map { mount.mountPoint + "/photos/" + $0 }
+            #expect(found.stdout.split(separator: "\n").map(String.init).sorted() == inner.sorted())
+        }
+    }
+
+    @Test("a query of a program that knows no shallow ones is deep")
+    func olderPrograms() throws {
+        var request = QueryRequest(id: UUID().uuidString, predicate: .everything)
+        let old = try JSONEncoder().encode(request)
+        #expect(!String(decoding: old, as: UTF8.self).contains("hallow"))
+        #expect(try JSONDecoder().decode(QueryRequest.self, from: old) == request)
+        request.isShallow = true
+        #expect(try JSONDecoder().decode(QueryRequest.self, from: JSONEncoder().encode(request)).isShallow)
+    }
+
     @Test("a query in any process has the result of a coordinated write when the writer's call returns")
     func stitches() async throws {
         try await withDomain { mount in

@@ -110,13 +110,15 @@ package final class QueryService: Sendable {
             }
         }
         defer { pulse.cancel() }
-        let scopes = try await scopes(request.scopes)
+        let scopes = try await scopes(request.scopes, isShallow: request.isShallow)
         var search = ItemSearch(
-            request.predicate, catalog: mount.catalog, names: names(), scopes: scopes, wantsTags: request.wantsTags,
-            isLive: request.isLive, uid: mount.defaults.uid, surroundings)
+            request.predicate, catalog: mount.catalog, names: request.isShallow ? nil : names(), scopes: scopes,
+            isShallow: request.isShallow, wantsTags: request.wantsTags, isLive: request.isLive,
+            uid: mount.defaults.uid, surroundings)
         try refuseSignedOut()
         var unlisted = try search.unlistedFolders()
-        async let findings = unlisted == 0 ? nil : ask(request.predicate)
+        // (The store's search knows no single folder.)
+        async let findings = unlisted == 0 || request.isShallow ? nil : ask(request.predicate)
         func send(_ items: [FoundItem]) async throws -> Bool {
             try refuseSignedOut()
             try await listener.send(.query(QueryNews(.gathering, added: items.map(QueryItem.init))))
@@ -130,7 +132,7 @@ package final class QueryService: Sendable {
         pulse.cancel()
         await pulse.value
         try await listener.send(.query(QueryNews(.gathered, unlistedFolders: unlisted)))
-        growNames()
+        if !request.isShallow { growNames() }
         var question = 0
         while request.isLive, let (rows, waiters) = await live.next(after: request.interval) {
             defer { for waiter in waiters { waiter.resume() } }
@@ -163,7 +165,7 @@ package final class QueryService: Sendable {
     }
 
     /// - Returns: nil: the whole domain.
-    private func scopes(_ paths: [PathBytes]) async throws -> Set<InodeID>? {
+    private func scopes(_ paths: [PathBytes], isShallow: Bool) async throws -> Set<InodeID>? {
         var inodes: Set<InodeID> = []
         for path in paths {
             do { inodes.insert(try await volume.resolve(path.names).id) } catch {
@@ -172,7 +174,7 @@ package final class QueryService: Sendable {
         }
         if paths.isEmpty { inodes = [.root] }
         await list(inodes)
-        return inodes.contains(.root) ? nil : inodes
+        return inodes.contains(.root) && !isShallow ? nil : inodes
     }
 
     /// Lists the folders of a search, if the store answers soon; a later answer counts as a change.
