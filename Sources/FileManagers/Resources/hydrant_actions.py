@@ -227,9 +227,12 @@ def versions(path):
 
 
 def resolve(path):
-    found, error = run_json("conflicts", "--json")
-    if error is not None:
-        notify("Conflicts", error)
+    # (Another mount may not answer.)
+    output, error = run("conflicts", "--json")
+    try:
+        found = json.loads(output)
+    except ValueError:
+        notify("Conflicts", error or "hydrant conflicts: unexpected output")
         return 1
     shown = os.fsencode(path).decode("utf-8", "replace")
     conflict = next((one for one in found if shown in (one["original"], one["copy"])), None)
@@ -259,13 +262,24 @@ def resolve(path):
     return 0
 
 
+def reason(output):
+    """Why an item waits, by what `hydrant status --json` says of it."""
+    try:
+        item = json.loads(output)[0]
+    except (ValueError, IndexError):
+        return ""
+    if item["error"]:
+        return item["error"]
+    return "Its changes wait to be sent to the store." if item["modified"] else "Nothing waits."
+
+
 def why(path):
     window = Window(f"Why {name(path)} waits")
     label = window.text("…")
     status = window.text("")
 
     def look(*_):
-        window.work(status, lambda output, error: label.set_text(output.strip()), "status", "--", path)
+        window.work(status, lambda output, _error: label.set_text(reason(output)), "status", "--json", "--", path)
 
     def again():
         window.work(status, lambda _output, error: error is None and look(), "retry", "--", path)
