@@ -1,6 +1,7 @@
 import ControlAPI
 
-/// What of a domain's state needs a person. (Not what mends itself: a store that does not answer, a try that failed and comes again.)
+/// What of a domain's state needs a person. (Not what mends itself: a store that does not answer, a try that failed
+/// and comes again.)
 package struct Causes: Sendable, Equatable {
     package private(set) var byKind: [NoticeKind: [Cause]] = [:]
 

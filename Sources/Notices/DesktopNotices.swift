@@ -48,7 +48,8 @@ package actor DesktopNotices: NoticePresenter {
             let chosen = action == "default" ? .show : NoticeAction(rawValue: action)
             if let chosen { answer.yield(.pressed(key, chosen)) }
         } else if signal.member == "NotificationClosed" {
-            // Most servers close a notice whose button is pressed, and some do not; neither is a person's putting away. (What is
+            // Most servers close a notice whose button is pressed, and some do not; neither is a person's putting
+            // away. (What is
             // shown next may have its number.)
             if let moment = pressed.removeValue(forKey: key), moment.duration(to: .now) < .seconds(1) { return }
             numbers[key] = nil

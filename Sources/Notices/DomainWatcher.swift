@@ -1,6 +1,7 @@
 import ControlAPI
 
-/// Keeps up with one mounted domain: asks for its status when an event says that something may need a person, and now and then,
+/// Keeps up with one mounted domain: asks for its status when an event says that something may need a person, and
+/// now and then,
 /// since not everything has an event. Survives the end of the daemon, and finds the next one.
 struct DomainWatcher: Sendable {
     let mountPoint: String

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Tells when the mounts of this machine change (proc(5): mountinfo wakes poll(2)). One thread, which ends some seconds after the
+/// Tells when the mounts of this machine change (proc(5): mountinfo wakes poll(2)). One thread, which ends some
+/// seconds after the
 /// stream.
 enum MountChanges {
     /// At once, and after each change; several may become one.

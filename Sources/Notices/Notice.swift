@@ -4,7 +4,8 @@ package import ControlAPI
 package enum NoticeKind: String, Codable, Sendable, CaseIterable {
     case conflict, refused, signIn, heldDeletions, diskFull, download
 
-    /// How long a cause must last before people see it: others of its kind are gathered meanwhile, and some mend themselves.
+    /// How long a cause must last before people see it: others of its kind are gathered meanwhile, and some mend
+    /// themselves.
     var patience: Duration {
         switch self {
         case .conflict, .refused, .signIn, .heldDeletions: .seconds(2)
@@ -38,7 +39,8 @@ package struct Cause: Sendable, Equatable {
     package var copy: PathBytes?
     /// Of a conflict (``ConflictStatus/reason``).
     package var reason = ""
-    /// Of a download, transferred and in all; of a full disk, free; of held deletions, items in all and those that are not here.
+    /// Of a download, transferred and in all; of a full disk, free; of held deletions, items in all and those that
+    /// are not here.
     package var done: Int64 = 0
     package var total: Int64 = 0
 

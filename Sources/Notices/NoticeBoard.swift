@@ -1,4 +1,5 @@
-/// Which notices people see, from what the domains need: at most one of a kind for each domain, shown when its causes have lasted,
+/// Which notices people see, from what the domains need: at most one of a kind for each domain, shown when its
+/// causes have lasted,
 /// changed in place, closed when the last cause is gone.
 ///
 /// A value without clocks: whoever has it says what time it is, as seconds since any beginning.

@@ -38,7 +38,8 @@ struct NoticeDeeds: Sendable {
         }
     }
 
-    /// The daemon cancels what a picker or the page began, and cannot take a document away from a program that reads it.
+    /// The daemon cancels what a picker or the page began, and cannot take a document away from a program that reads
+    /// it.
     private func cancelDownloads() async throws {
         for place in places { _ = try await ask(.cancelFetch(path: place)) }
         let deadline = ContinuousClock.now + .seconds(3)

@@ -2,7 +2,8 @@ package import SessionBus
 
 /// The icon in the desktop's panel, with its menu.
 ///
-/// Sources: freedesktop.org, *StatusNotifierItem* (with KDE's names, which all hosts use); Canonical's `com.canonical.dbusmenu`.
+/// Sources: freedesktop.org, *StatusNotifierItem* (with KDE's names, which all hosts use); Canonical's
+/// `com.canonical.dbusmenu`.
 package actor StatusIcon {
     private static let watcher = "org.kde.StatusNotifierWatcher"
     static let itemPath = "/StatusNotifierItem"

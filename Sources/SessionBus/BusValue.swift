@@ -111,7 +111,8 @@ package indirect enum BusValue: Sendable, Hashable {
 extension BusValue {
     /// A new floating reference.
     ///
-    /// Text ends before a NUL, which D-Bus has not. A path or a signature that is none, and an array whose elements have other
+    /// Text ends before a NUL, which D-Bus has not. A path or a signature that is none, and an array whose elements
+    /// have other
     /// types, end this process: GLib would.
     var glibValue: OpaquePointer {
         switch self {

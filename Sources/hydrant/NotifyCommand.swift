@@ -8,6 +8,7 @@ import Foundation
 import Notices
 import SessionBus
 import Stores
+import Surroundings
 
 struct NotifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -22,6 +23,7 @@ struct NotifyCommand: AsyncParsableCommand {
             There is one for each session; a second one says so, and ends.
 
             Examples:
+              hydrant notify --install
               hydrant notify &
               hydrant notify --json | jq -r 'select(.event == "show") | .title'
             """)
@@ -39,7 +41,33 @@ struct NotifyCommand: AsyncParsableCommand {
         inversion: .prefixedNo, help: "Show an icon with the state of the mounts, and a menu, in the desktop's panel.")
     var icon = true
 
-    func validate() throws { _ = try large() }
+    @Flag(help: "Start it with each session of yours from now on (an entry in $XDG_CONFIG_HOME/autostart).")
+    var install = false
+
+    @Flag(help: "Do not start it with your sessions any more.")
+    var remove = false
+
+    func validate() throws {
+        _ = try large()
+        if install && remove { throw ValidationError("--install and --remove exclude each other") }
+        if json && (install || remove) {
+            throw ValidationError("--json shows notices; it excludes --install and --remove")
+        }
+    }
+
+    private func changeAutostart() throws {
+        guard let autostart = Autostart() else { throw fail(BaseDirectory.configuration.missing) }
+        do {
+            if install {
+                try autostart.install(Self.executable)
+                print("\(autostart.path): starts hydrant notify with each session")
+            } else {
+                print(try autostart.remove() ? "\(autostart.path): removed" : "\(autostart.path): was not there")
+            }
+        } catch let failure as NoticeFailure {
+            throw fail(failure.message)
+        } catch { throw fail("\(autostart.path): \(error.localizedDescription)") }
+    }
 
     private func large() throws -> Int64 {
         guard let size = try? DaemonConfiguration.rate(largeDownload, of: "--large-download") else {
@@ -51,6 +79,7 @@ struct NotifyCommand: AsyncParsableCommand {
     private static let name = "org.hydrant.Notify"
 
     func run() async throws {
+        if install || remove { return try changeAutostart() }
         let environment = ProcessInfo.processInfo.environment
         let words = NoticeWords(NoticeWords.language(of: environment), signInCommand: SignInHint.command)
         if json {
