@@ -28,8 +28,7 @@ struct BrowserTests {
         let address = try JSONDecoder().decode(Address.self, from: Data(served.stdout.utf8))
         let pictures = ProcessInfo.processInfo.environment["HYDRANT_TEST_PICTURES"] ?? mount.scratch + "/pictures"
         try FileManager.default.createDirectory(atPath: pictures, withIntermediateDirectories: true)
-        let ready = pictures + "/ready"
-        unlink(ready)
+        let ready = mount.scratch + "/ready"
         let servers = ProcessInfo.processInfo.environment["HYDRANT_TEST_SERVERS"] ?? ".build/servers"
         let python = URL(filePath: servers).path + "/bin/python"
         let script = URL(filePath: #filePath).deletingLastPathComponent().path + "/Scripts/walk.py"

@@ -84,12 +84,12 @@ def work(play):
     expect(row(page, "letter.txt").locator(".mark")).not_to_contain_text("kept")
     act("Free space", "letter.txt", "not here")
     # A change by another program.
-    pathlib.Path(f"{out}/ready").touch()
+    pathlib.Path(os.environ["SCRATCH"], "ready").touch()
     expect(row(page, "from outside.txt")).to_be_visible()
     # Renaming.
-    page.locator(".grid").focus()
-    page.keyboard.type("letter")
+    row(page, "letter.txt").click()
     page.keyboard.press("F2")
+    expect(page.get_by_role("dialog")).to_contain_text("letter.txt")
     page.keyboard.type("renamed")
     page.keyboard.press("Enter")
     expect(row(page, "renamed.txt")).to_be_visible()
@@ -114,6 +114,7 @@ def work(play):
     expect(row(page, "made")).to_be_visible()
     row(page, "old.txt").click()
     page.keyboard.press("Delete")
+    expect(page.get_by_role("dialog")).to_contain_text("old.txt")
     page.get_by_role("dialog").get_by_role("button", name="Delete").click()
     expect(row(page, "old.txt")).to_have_count(0)
     # Search as one types; the result leads to its folder.
@@ -176,7 +177,7 @@ def conflict(play):
     # Pausing, and what waits.
     card.get_by_role("button", name="Pause").click()
     expect(card).to_contain_text("Paused")
-    pathlib.Path(f"{out}/ready").touch()
+    pathlib.Path(os.environ["SCRATCH"], "ready").touch()
     expect(card).to_contain_text("waiting.txt")
     picture(page, "state")
     card.get_by_role("button", name="Resume").click()
