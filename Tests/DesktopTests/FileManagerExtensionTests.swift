@@ -92,6 +92,28 @@ struct FileManagerExtensionTests {
     @Test("Nemo has the emblems, and gets them again after each change")
     func nemo() async throws { try await Self.emblems("nemo", "nemo \"$MOUNT\"") }
 
+    /// Keys open the menu, and the submenu by its letter; the first entry is the download.
+    @Test("Dolphin's menu downloads what is selected")
+    func dolphin() async throws {
+        try await DesktopSession.atMount { mount in
+            #expect(try mount.hydrant(["desktop", "install"]).succeeded)
+            _ = try DesktopSession.run(
+                """
+                export QT_QPA_PLATFORM=xcb
+                dolphin --new-window "$MOUNT" >"$SCRATCH/manager.log" 2>&1 & manager=$!
+                until window=$(xdotool search --onlyvisible --class dolphin | tail -n 1) && [ -n "$window" ]; do
+                    sleep 0.1
+                done
+                until "$HYDRANT" status "$MOUNT"/*.txt | grep -q ^downloaded; do
+                    xdotool windowfocus $window key Escape; sleep 1; xdotool key ctrl+a; sleep 0.5; xdotool key Menu
+                    sleep 1.5; xdotool key h; sleep 1; xdotool key Return; sleep 3
+                done
+                while "$HYDRANT" status "$MOUNT"/* | grep -q ^placeholder; do sleep 0.2; done
+                kill $manager; wait $manager || true
+                """, mount, onScreen: true)
+        }
+    }
+
     /// Thunar asks for menus and properties only when somebody opens them: keys do.
     @Test("Thunar has the menu and the page of properties")
     func thunar() async throws {
