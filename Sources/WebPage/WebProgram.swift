@@ -117,7 +117,10 @@ package struct WebProgram {
             group.addTask { try? await server.run() }
             group.addTask { for await _ in ends { return } }
             group.addTask {
-                while !Task.isCancelled, server.lastUse.duration(to: .now) < .seconds(Self.idle) {
+                // (Without the record, as when the session's folder is gone, nobody finds this server any more.)
+                while !Task.isCancelled, server.lastUse.duration(to: .now) < .seconds(Self.idle),
+                    access(record, F_OK) == 0
+                {
                     try? await Task.sleep(for: .seconds(60))
                 }
             }
