@@ -202,10 +202,9 @@ let package = Package(
             dependencies: [
                 "Accounts", "ChildProcess", "CLinux", "Daemon", "ControlAPI", "DocumentContainers",
                 "DocumentInteraction", "DocumentPicker", "FileCoordination", "FileManagers", "FileProvider",
-                "FileProviderTesting", "HTTPTransport", "MetadataQuery", "Notices", "Pictures", "ProcessProvider", "QueryLanguage", "SessionBus",
-                "Stores",
-                "Surroundings",
-                "TerminalPicker", "UniformTypes", .argumentParser, .logging,
+                "FileProviderTesting", "HTTPTransport", "MetadataQuery", "Notices", "Pictures", "ProcessProvider",
+                "QueryLanguage", "SessionBus", "Stores", "Surroundings", "TerminalPicker", "UniformTypes",
+                .argumentParser, .logging,
             ]),
 
         // The page in the browser: a program of its own, so that who never opens it need not build it.
@@ -413,7 +412,8 @@ let package = Package(
         .testTarget(name: "WebPageTests", dependencies: ["ControlAPI", "WebPage"]),
         // The page in Debian's Chromium: scripts/test web.
         .testTarget(
-            name: "WebTests", dependencies: ["ControlAPI", "FileProviderTesting", "MountHarness", "hydrant", "hydrant-web"],
+            name: "WebTests",
+            dependencies: ["ControlAPI", "FileProviderTesting", "MountHarness", "hydrant", "hydrant-web"],
             exclude: ["Scripts"]),
         // Tests with desktop services, whose packages they need: scripts/test desktop.
         .testTarget(

@@ -65,7 +65,9 @@ struct ProgramsBuildTests {
         }
     }
 
-    @Test("python -m compileall: every .pyc fits its source, over a remount as well", arguments: ProgramsWorkload.usualModes)
+    @Test(
+        "python -m compileall: every .pyc fits its source, over a remount as well",
+        arguments: ProgramsWorkload.usualModes)
     func compileall(_ options: MountOptions) async throws {
         // The system's: one of pyenv's has its library elsewhere.
         try await ProgramsWorkload(
