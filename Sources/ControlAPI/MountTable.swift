@@ -20,18 +20,22 @@ public enum MountTable {
 
     /// The domains that this user has mounted. Other users' daemons refuse his requests, and the type proves nothing:
     /// any user may give it to a file system of his own.
-    public static func ownDomains() -> [Entry] {
-        entries().filter { $0.fileSystem == hydrantType && $0.owner == geteuid() }
-    }
+    public static func ownDomains() -> [Entry] { hydrantMounts().filter { $0.owner == geteuid() } }
+
+    /// All users' domains, in the order of mounting.
+    package static func hydrantMounts() -> [Entry] { MountInfo.all(of: hydrantType).map(Entry.init) }
 
     /// The topmost mount at exactly this path.
     public static func mount(at path: String) -> Entry? { entries().last { $0.mountPoint == path } }
 
     /// The Hydrant mount, of any user, that an absolute path is in.
     public static func hydrantMount(containing path: String) -> Entry? {
-        entries().filter { entry in
-            entry.fileSystem == hydrantType
-                && (path == entry.mountPoint || path.hasPrefix(entry.mountPoint == "/" ? "/" : entry.mountPoint + "/"))
+        hydrantMount(containing: path, in: hydrantMounts())
+    }
+
+    package static func hydrantMount(containing path: String, in mounts: [Entry]) -> Entry? {
+        mounts.filter { entry in
+            path == entry.mountPoint || path.hasPrefix(entry.mountPoint == "/" ? "/" : entry.mountPoint + "/")
         }.max { $0.mountPoint.utf8.count < $1.mountPoint.utf8.count }
     }
 }

@@ -59,7 +59,7 @@ public struct QueryItem: Codable, Sendable, Equatable {
     public var state: ItemState
     /// In bytes.
     public var bytesDownloaded: Int64
-    /// Conditions besides ``state``: uploading, error, conflict, pinned, excluded.
+    /// Conditions besides ``state``: downloading, uploading, error, conflict, pinned, excluded.
     public var conditions: Set<QueryPredicate.ItemCondition>
     /// The provider's identifier; nil: the store does not know the item (yet).
     public var identifier: String?

@@ -433,6 +433,7 @@ package struct ItemSearch: ~Copyable {
         hasher.combine(facts.path)
         hasher.combine(facts.isPinned)
         hasher.combine(facts.isInConflict)
+        hasher.combine(facts.isDownloading)
         hasher.combine(facts.failure)
         hasher.combine(facts.tags)
         return hasher.finalize()

@@ -14,6 +14,8 @@ package struct ItemFacts: Sendable, Equatable {
     package var type: String
     package var isPinned: Bool
     package var isInConflict: Bool
+    /// Bytes of the document are on their way here.
+    package var isDownloading: Bool
     /// The last error, for people.
     package var failure: String?
     /// The name of ``SearchRow/uid``; nil: that number has no name.
@@ -27,15 +29,18 @@ package struct SearchSurroundings: Sendable {
     package var types: UniformTypeTable
     /// The error of the last download of a document.
     package var downloadFailure: @Sendable (InodeID) -> String?
+    package var isDownloading: @Sendable (InodeID) -> Bool
     /// The documents with indexed texts that have all words of a text.
     package var withText: @Sendable (String) -> Set<InodeID>
 
     package init(
         types: UniformTypeTable = .system, downloadFailure: @escaping @Sendable (InodeID) -> String? = { _ in nil },
+        isDownloading: @escaping @Sendable (InodeID) -> Bool = { _ in false },
         withText: @escaping @Sendable (String) -> Set<InodeID> = { _ in [] }
     ) {
         self.types = types
         self.downloadFailure = downloadFailure
+        self.isDownloading = isDownloading
         self.withText = withText
     }
 }
@@ -150,7 +155,8 @@ package struct SearchMatcher {
         guard let path = try path(of: row, reader) else { return nil }
         return ItemFacts(
             path: path, type: type(of: row).identifier, isPinned: try isPinned(row, reader),
-            isInConflict: inConflict.contains(row.inode), failure: failure(of: row), owner: owner(row.uid),
+            isInConflict: inConflict.contains(row.inode), isDownloading: isDownloading(row), failure: failure(of: row),
+            owner: owner(row.uid),
             tags: wantsTags ? try Self.tags(of: row.inode, reader) : [])
     }
 
@@ -197,6 +203,7 @@ package struct SearchMatcher {
         case .placeholder: row.kind == .folder ? !row.isEnumerated : row.kind == .document && row.isPlaceholder
         case .partial: row.kind == .document && !row.isWhole && row.bytesHere > 0
         case .downloaded: row.kind == .folder ? row.isEnumerated : row.isWhole
+        case .downloading: isDownloading(row)
         case .uploading: row.isPending
         case .error: failure(of: row) != nil
         case .conflict: inConflict.contains(row.inode)
@@ -232,6 +239,10 @@ package struct SearchMatcher {
         case .document: types.type(of: row.name.string)
         default: .item
         }
+    }
+
+    private func isDownloading(_ row: SearchRow) -> Bool {
+        row.kind == .document && !row.isWhole && surroundings.isDownloading(row.inode)
     }
 
     private func failure(of row: SearchRow) -> String? {

@@ -64,8 +64,8 @@ public struct MetadataItem: Sendable, Hashable, Identifiable {
     public let download: Download
     /// In bytes, at most ``size``.
     public let bytesDownloaded: Int64
-    /// Further conditions: `QueryPredicate.ItemCondition.uploading`, `error`, `conflict`, `pinned`, `excluded`;
-    /// `unlisted`: only the store's own search has found the item, a ``Download/placeholder`` that its folder will
+    /// Further conditions: `QueryPredicate.ItemCondition.downloading`, `uploading`, `error`, `conflict`, `pinned`,
+    /// `excluded`; `unlisted`: only the store's own search has found the item, a ``Download/placeholder`` that its folder will
     /// show.
     public let conditions: Set<QueryPredicate.ItemCondition>
     /// The provider's identifier; nil: the store does not know the item (yet).

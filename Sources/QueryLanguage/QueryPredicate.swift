@@ -81,6 +81,8 @@ public indirect enum QueryPredicate: Sendable, Hashable, Codable {
         case partial
         /// All of the bytes are here.
         case downloaded
+        /// Bytes of the document are on their way here.
+        case downloading
         /// The item has changes that the store has not confirmed.
         case uploading
         /// The last upload or download failed.

@@ -28,6 +28,43 @@ package struct MountInfo: Sendable, Equatable {
     /// In mount order: of two mounts on one mount point, the later one is on top. Empty where there is no /proc.
     package static func all() -> [MountInfo] { parse(SystemFile.read("/proc/self/mountinfo", most: largest) ?? []) }
 
+    /// Those with a file system of this type. Of other lines it reads nothing: a machine can have hundreds of mounts.
+    package static func all(of type: String) -> [MountInfo] {
+        parse(SystemFile.read("/proc/self/mountinfo", most: largest) ?? [], of: type)
+    }
+
+    package static func parse(_ text: [UInt8], of type: String) -> [MountInfo] {
+        // (In other fields a space is escaped.)
+        lines(of: text, with: Array(" - \(type) ".utf8)).compactMap { MountInfo(line: text[$0]) }
+    }
+
+    /// The lines that have the mark, whose second byte is a dash.
+    private static func lines(of text: [UInt8], with mark: [UInt8]) -> [Range<Int>] {
+        text.withUnsafeBytes { text in
+            guard let base = text.baseAddress else { return [] }
+            func next(_ byte: Character, from start: Int) -> Int {
+                let found = memchr(base + start, Int32(byte.asciiValue ?? 0), text.count - start)
+                return found.map { UnsafeRawPointer($0) - base } ?? text.count
+            }
+            var found: [Range<Int>] = []
+            var start = 0
+            while start < text.count {
+                let end = next("\n", from: start)
+                var dash = next("-", from: start)
+                while dash < end {
+                    let first = dash - 1
+                    if first >= start, first + mark.count <= end, memcmp(base + first, mark, mark.count) == 0 {
+                        found.append(start..<end)
+                        break
+                    }
+                    dash = next("-", from: dash + 1)
+                }
+                start = end + 1
+            }
+            return found
+        }
+    }
+
     package static func parse(_ text: [UInt8]) -> [MountInfo] {
         text.split(separator: UInt8(ascii: "\n")).compactMap(MountInfo.init(line:))
     }

@@ -18,7 +18,8 @@ struct FindCommand: AsyncParsableCommand {
               size:>1M size:1k..2M                  bytes; k, M, G, T
               modified:<7d created:2024-05 accessed:>1y   an age (h, d, w, m, y), or a day, month or year
               owner:alice tag:urgent                a user; a tag (user.xdg.tags)
-              state:placeholder                     partial, downloaded, uploading, error, conflict, pinned, excluded, unlisted
+              state:placeholder                     partial, downloaded, downloading, uploading, error, conflict, pinned, \
+              excluded, unlisted
 
             Where the store has a search of its own (Nextcloud), its hits in folders that nobody has listed yet are \
             included: state:unlisted.

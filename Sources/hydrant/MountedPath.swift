@@ -9,9 +9,10 @@ struct MountedPath {
     /// Relative to the mount point, no leading slash; empty: the mount point itself.
     let relative: PathBytes
 
-    init(_ path: String) throws(ExitCode) {
-        let absolute = Self.absolute(path)
-        guard let mount = MountTable.hydrantMount(containing: absolute) else {
+    /// - Parameter mounts: as the kernel lists them now.
+    init(_ path: String, in mounts: [MountTable.Entry] = MountTable.hydrantMounts()) throws(ExitCode) {
+        let absolute = Self.absolute(path, mounts)
+        guard let mount = MountTable.hydrantMount(containing: absolute, in: mounts) else {
             throw fail("\(path): not in a mount of Hydrant; mount a store first (hydrant help mount)")
         }
         try Self.requireOwn(mount, path)
@@ -21,35 +22,38 @@ struct MountedPath {
     }
 
     /// Whether the path names a mount point, or an item in a mount.
-    static func isMounted(_ path: String) -> Bool { MountTable.hydrantMount(containing: absolute(path)) != nil }
+    static func isMounted(_ path: String) -> Bool {
+        let mounts = MountTable.hydrantMounts()
+        return MountTable.hydrantMount(containing: absolute(path, mounts), in: mounts) != nil
+    }
 
     /// The absolute path without `.` and `..`. Follows links in the folders above; follows a last component only if
     /// that leads into a mount from outside; follows none below a mount point (a link in a mount is an item of its
     /// own).
-    private static func absolute(_ path: String) -> String {
+    private static func absolute(_ path: String, _ mounts: [MountTable.Entry]) -> String {
         let full = path.hasPrefix("/") ? path : ByteText.currentDirectory + "/" + path
         var parts: [Substring] = []
         for part in full.split(separator: "/") where part != "." {
             if part == ".." { _ = parts.popLast() } else { parts.append(part) }
         }
         let plain = "/" + parts.joined(separator: "/")
-        if MountTable.hydrantMount(containing: plain) != nil { return plain }
+        func isMounted(_ path: String) -> Bool { MountTable.hydrantMount(containing: path, in: mounts) != nil }
+        if isMounted(plain) { return plain }
         guard let last = parts.last, let above = ByteText.resolved("/" + parts.dropLast().joined(separator: "/")) else {
             return plain
         }
         let unfollowed = (above == "/" ? "" : above) + "/" + last
-        if MountTable.hydrantMount(containing: unfollowed) != nil { return unfollowed }
-        guard let followed = ByteText.resolved(full), MountTable.hydrantMount(containing: followed) != nil else {
-            return unfollowed
-        }
+        if isMounted(unfollowed) { return unfollowed }
+        guard let followed = ByteText.resolved(full), isMounted(followed) else { return unfollowed }
         return followed
     }
 
     /// Paths grouped by their mount, in the order given.
     static func grouped(_ paths: [String]) throws(ExitCode) -> [(mountPoint: String, paths: [PathBytes])] {
         var groups: [(mountPoint: String, paths: [PathBytes])] = []
+        let mounts = MountTable.hydrantMounts()
         for path in paths {
-            let mounted = try MountedPath(path)
+            let mounted = try MountedPath(path, in: mounts)
             if let index = groups.firstIndex(where: { $0.mountPoint == mounted.mountPoint }) {
                 groups[index].paths.append(mounted.relative)
             } else {
@@ -73,8 +77,9 @@ struct MountedPath {
     /// - Parameter anybodys: accept another user's mount too, for a command that needs no answer of the daemon.
     static func mountPoint(_ named: String?, anybodys: Bool = false) throws(ExitCode) -> String {
         if let named {
-            let absolute = Self.absolute(named)
-            guard let mount = MountTable.hydrantMount(containing: absolute) else {
+            let mounts = MountTable.hydrantMounts()
+            let absolute = Self.absolute(named, mounts)
+            guard let mount = MountTable.hydrantMount(containing: absolute, in: mounts) else {
                 throw fail("\(named): nothing is mounted there", CommandExit.unavailable)
             }
             if !anybodys { try requireOwn(mount, named) }

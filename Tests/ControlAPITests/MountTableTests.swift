@@ -16,4 +16,22 @@ import Testing
         #expect(owner("41 28 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n") == nil)
         #expect(owner("41 28 0:52 / /mnt rw - fuse.hydrant source\n") == nil)
     }
+
+    @Test("mounts of one type are those of the whole table, whatever their names look like")
+    func ofOneType() {
+        let lines = [
+            #"36 25 8:1 / /a\040-\040fuse.hydrant\040b rw - ext4 /dev/sda1 rw"#,
+            "37 25 0:52 / /mnt/one rw shared:3 - fuse.hydrant dir:/srv rw,user_id=5",
+            "38 25 0:53 / /mnt/two rw - fuse.hydrant-scoped /mnt/one rw", "",
+            "39 25 0:54 / /mnt/three rw - fuse.hydrant fuse.hydrant rw,user_id=6", "broken - fuse.hydrant ",
+            "40 25 0:55 / /mnt/four rw - fuse.sshfs x rw",
+        ]
+        for text in [lines.joined(separator: "\n"), lines.joined(separator: "\n") + "\n", "", "\n"] {
+            let bytes = Array(text.utf8)
+            for type in ["fuse.hydrant", "fuse.hydrant-scoped", "ext4", "none"] {
+                #expect(MountInfo.parse(bytes, of: type) == MountInfo.parse(bytes).filter { $0.type == type })
+            }
+        }
+        #expect(MountInfo.parse(Array(lines.joined(separator: "\n").utf8), of: "fuse.hydrant").map(\.user) == [5, 6])
+    }
 }

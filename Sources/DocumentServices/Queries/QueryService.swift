@@ -44,6 +44,14 @@ package final class QueryService: Sendable {
         texts = TextIndexer(mount: volume.engine.mount, stateDirectory: stateDirectory, domain: domain)
         texts.onIndexed { [weak self] inodes in self?.indexed(inodes) }
         texts.begin()
+        volume.engine.transfers.onDownload { [weak self] inode in self?.downloads(inode) }
+    }
+
+    /// The download of a document has begun or ended, which no row of the catalog says.
+    private func downloads(_ inode: InodeID) {
+        var rows = ChangedRows()
+        rows.inodes = [inode]
+        for query in state.withLock({ Array($0.queries.values) }) { query.changed(rows) }
     }
 
     /// The texts of these documents have changed in the index.
@@ -190,9 +198,10 @@ package final class QueryService: Sendable {
     }
 
     private var surroundings: SearchSurroundings {
-        let (failures, texts) = (volume.engine.downloadFailures, texts)
+        let (failures, transfers, texts) = (volume.engine.downloadFailures, volume.engine.transfers, texts)
         return SearchSurroundings(
-            downloadFailure: { failures.last(of: $0) }, withText: { texts.inodes(with: $0) })
+            downloadFailure: { failures.last(of: $0) }, isDownloading: { transfers.isDownloading($0) },
+            withText: { texts.inodes(with: $0) })
     }
 
     package func taken(_ id: String, _ question: Int) -> ControlResponse {
@@ -277,6 +286,7 @@ extension QueryItem {
         let (row, facts) = (found.row, found.facts)
         var conditions: Set<QueryPredicate.ItemCondition> = []
         if row.isPending { conditions.insert(.uploading) }
+        if facts.isDownloading { conditions.insert(.downloading) }
         if facts.failure != nil { conditions.insert(.error) }
         if facts.isInConflict { conditions.insert(.conflict) }
         if facts.isPinned { conditions.insert(.pinned) }

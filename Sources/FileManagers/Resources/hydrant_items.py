@@ -24,8 +24,6 @@ MOST_ITEMS = 200_000
 IDLE = 60.0
 # Seconds before a folder is tried again whose program has ended.
 PATIENCE = 10.0
-# Seconds without a new byte after which a download counts as resting.
-GROWTH = 3.0
 LONGEST_LINE = 1 << 20
 PIECE = 1 << 16
 
@@ -99,7 +97,7 @@ class Mounts:
 class Item:
     """The state of one file or folder."""
 
-    __slots__ = ("kind", "state", "size", "here", "conditions", "identifier", "error", "grown", "is_wanted")
+    __slots__ = ("kind", "state", "size", "here", "conditions", "identifier", "error")
 
     def __init__(self, line):
         self.kind = line["kind"]
@@ -109,29 +107,18 @@ class Item:
         self.conditions = frozenset(line["conditions"])
         self.identifier = line["identifier"]
         self.error = line["error"]
-        # When bytes came last, if they still come.
-        self.grown = None
-        # Whether somebody has asked for it with the menu, and waits.
-        self.is_wanted = False
-
-    @property
-    def is_downloading(self):
-        if self.kind != "document" or self.state == "downloaded":
-            return False
-        return self.is_wanted or self.state == "partial" and self.grown is not None
 
     @property
     def mark(self):
         """The one word for the item's state."""
         for condition, mark in (
             ("conflict", "conflict"), ("error", "error"), ("excluded", "local"), ("uploading", "waiting"),
+            ("downloading", "downloading"),
         ):
             if condition in self.conditions:
                 return mark
         if self.kind not in ("document", "folder"):
             return None
-        if self.is_downloading:
-            return "downloading"
         if self.state == "downloaded":
             # (Of a folder that says only that it was listed.)
             return "here" if self.kind == "document" else None
@@ -229,21 +216,11 @@ class _Folder:
             item = None if line["change"] == "removed" else Item(line)
         except (ValueError, KeyError, TypeError):
             return
-        old = self.items.pop(path, None)
-        if item is not None:
+        if item is None:
+            self.items.pop(path, None)
+        else:
             self.items[path] = item
-            item.is_wanted = path in self._owner.wanted
-            if item.state == "partial" and old is not None:
-                grew = item.here > old.here
-                item.grown = time.monotonic() if grew else old.grown
         changed.add(path)
-
-    def rest(self, now, changed):
-        """Forgets the growth of what grows no more."""
-        for path, item in self.items.items():
-            if item.grown is not None and now - item.grown > GROWTH:
-                item.grown = None
-                changed.add(path)
 
     def end(self):
         if self.ended is not None:
@@ -273,8 +250,6 @@ class Items:
         self._in_use = in_use
         self._folders = {}
         self._timer = None
-        # Paths (as shown) of what somebody downloads with the menu.
-        self.wanted = set()
         self.mounts = Mounts(self._unmounted)
 
     def look(self, path):
@@ -303,15 +278,12 @@ class Items:
 
     def _tick(self):
         now = time.monotonic()
-        changed = set()
         for path, folder in list(self._folders.items()):
-            folder.rest(now, changed)
             if now - folder.used > IDLE:
                 if self._in_use(path):
                     folder.used = now
                 else:
                     self._folders.pop(path).end()
-        self._tell(changed)
         if self._folders:
             return GLib.SOURCE_CONTINUE
         self._timer = None
@@ -329,25 +301,6 @@ class Items:
     def _tell(self, changed):
         if changed:
             self._changed(changed)
-
-    def act(self, action, paths):
-        """As `act` below; what is downloaded shows that until the action ends."""
-        names = {shown(path) for path in paths} if action == "download" else set()
-
-        def want(is_wanted):
-            if is_wanted:
-                self.wanted |= names
-            else:
-                self.wanted -= names
-            changed = set()
-            for folder in self._folders.values():
-                for name in names & folder.items.keys():
-                    folder.items[name].is_wanted = is_wanted
-                    changed.add(name)
-            self._tell(changed)
-
-        if act(action, paths, lambda: want(False)):
-            want(True)
 
     def end(self):
         for path in list(self._folders):
@@ -385,11 +338,8 @@ def menu(paths, items):
     return entries
 
 
-def act(action, paths, ended=lambda: None):
-    """Starts an action on paths (bytes), which reports by itself, in a process of its own.
-
-    Returns whether it has begun; `ended` is called at its end.
-    """
+def act(action, paths):
+    """Starts an action on paths (bytes), which reports by itself, in a process of its own."""
     program = os.path.join(SHARED, "hydrant_actions.py")
     python = shutil.which("python3", path="/usr/bin:/bin") or "python3"
     environment = dict(os.environ, PYTHONDONTWRITEBYTECODE="1")
@@ -403,16 +353,10 @@ def act(action, paths, ended=lambda: None):
             [python, program, "--stdin", action], stdin=file, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, cwd="/", start_new_session=True, env=environment)
     except OSError:
-        return False
+        return
     finally:
         os.close(file)
-
-    def over(_pid, _status):
-        process.poll()
-        ended()
-
-    GLib.child_watch_add(GLib.PRIORITY_DEFAULT_IDLE, process.pid, over)
-    return True
+    GLib.child_watch_add(GLib.PRIORITY_DEFAULT_IDLE, process.pid, lambda _pid, _status: process.poll())
 
 
 def ask_status(path, answered):

@@ -43,7 +43,7 @@ class HydrantExtension(GObject.GObject, *_bases):
         inner = Nautilus.Menu()
         for action, label, tip in entries:
             entry = Nautilus.MenuItem(name="HydrantExtension::" + action, label=label, tip=tip)
-            entry.connect("activate", lambda _entry, action=action: _shown.items.act(action, paths))
+            entry.connect("activate", lambda _entry, action=action: hydrant_items.act(action, paths))
             inner.append_item(entry)
         top = Nautilus.MenuItem(name="HydrantExtension::menu", label="Hydrant", tip="Files on demand")
         top.set_submenu(inner)

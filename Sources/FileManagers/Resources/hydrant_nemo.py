@@ -43,7 +43,7 @@ class HydrantExtension(
         inner = Nemo.Menu()
         for action, label, tip in hydrant_items.menu(paths, [_shown.items.look(path) for path in paths]):
             entry = Nemo.MenuItem(name="HydrantExtension::" + action, label=label, tip=tip)
-            entry.connect("activate", lambda _entry, action=action: _shown.items.act(action, paths))
+            entry.connect("activate", lambda _entry, action=action: hydrant_items.act(action, paths))
             inner.append_item(entry)
         top = Nemo.MenuItem(name="HydrantExtension::menu", label="Hydrant", tip="Files on demand")
         top.set_submenu(inner)

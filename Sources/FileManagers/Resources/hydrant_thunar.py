@@ -29,7 +29,7 @@ class HydrantExtension(GObject.GObject, *_bases):
         inner = Thunarx.Menu()
         for action, label, tip in hydrant_items.menu(paths, [_items.look(path) for path in paths]):
             entry = Thunarx.MenuItem(name="HydrantExtension::" + action, label=label, tooltip=tip, icon="")
-            entry.connect("activate", lambda _entry, action=action: _items.act(action, paths))
+            entry.connect("activate", lambda _entry, action=action: hydrant_items.act(action, paths))
             inner.append_item(entry)
         top = Thunarx.MenuItem(name="HydrantExtension::menu", label="Hydrant", tooltip="Files on demand", icon="")
         top.set_menu(inner)

@@ -159,7 +159,7 @@ final class Download: Sendable {
         if state.transfer == nil {
             let missing = content.missing(in: 0..<content.baseSize).reduce(0) { $0 + Int64($1.count) }
             state.transfer = transfers.begin(
-                .download, path: target.name, identifier: target.identifier, total: missing)
+                .download, path: target.name, identifier: target.identifier, inode: target.inode, total: missing)
         }
         var running = Running(
             plan: DownloadPlan.Stream(position: range.lowerBound, end: range.upperBound), task: nil,

@@ -2,7 +2,7 @@ package import FileProvider
 import ItemCatalog
 import Locking
 import Synchronization
-import Trees
+package import Trees
 
 /// One running download or upload of one document.
 package final class Transfer: Sendable {
@@ -13,18 +13,21 @@ package final class Transfer: Sendable {
     /// For people, relative to the mount point.
     package let path: String
     package let identifier: ItemIdentifier?
+    /// The document whose bytes come here; nil: they are only looked at, or it is an upload.
+    let inode: InodeID?
     /// The number of bytes to move.
     package let total: Int64
     package let started: FileTime
     private let moved = Atomic<Int64>(0)
 
     fileprivate init(
-        id: UInt64, _ direction: Direction, path: String, identifier: ItemIdentifier?, total: Int64
+        id: UInt64, _ direction: Direction, path: String, identifier: ItemIdentifier?, inode: InodeID?, total: Int64
     ) {
         self.id = id
         self.direction = direction
         self.path = path
         self.identifier = identifier
+        self.inode = inode
         self.total = total
         self.started = .now
     }
@@ -51,6 +54,8 @@ package final class Transfers: Sendable {
     package let downloadLimit: BandwidthLimit
     package let uploadLimit: BandwidthLimit
 
+    private let downloads = Callback<InodeID>()
+
     init(clock: any EngineClock) {
         downloadLimit = BandwidthLimit(clock: clock)
         uploadLimit = BandwidthLimit(clock: clock)
@@ -61,18 +66,30 @@ package final class Transfers: Sendable {
         running.withLock { running in running.all.values.sorted { $0.id < $1.id } }
     }
 
+    /// Called when the download of a document begins or ends. Set once; must not block.
+    package func onDownload(_ body: @escaping @Sendable (InodeID) -> Void) { downloads.set(body) }
+
+    package func isDownloading(_ inode: InodeID) -> Bool {
+        running.withLock { $0.all.values.contains { $0.inode == inode } }
+    }
+
     /// Must be followed by ``end(_:)``.
     func begin(
-        _ direction: Transfer.Direction, path: String, identifier: ItemIdentifier?, total: Int64
+        _ direction: Transfer.Direction, path: String, identifier: ItemIdentifier?, inode: InodeID? = nil, total: Int64
     ) -> Transfer {
-        running.withLock { running in
+        let transfer = running.withLock { running in
             running.next += 1
             let transfer = Transfer(
-                id: running.next, direction, path: path, identifier: identifier, total: total)
+                id: running.next, direction, path: path, identifier: identifier, inode: inode, total: total)
             running.all[transfer.id] = transfer
             return transfer
         }
+        if let inode { downloads(inode) }
+        return transfer
     }
 
-    func end(_ transfer: Transfer) { running.withLock { _ = $0.all.removeValue(forKey: transfer.id) } }
+    func end(_ transfer: Transfer) {
+        running.withLock { _ = $0.all.removeValue(forKey: transfer.id) }
+        if let inode = transfer.inode { downloads(inode) }
+    }
 }

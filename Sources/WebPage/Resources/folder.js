@@ -16,6 +16,7 @@ export function stateText(entry) {
   if (entry.conditions.includes("error")) words.push(word("errorState"));
   if (entry.conditions.includes("conflict")) words.push(word("conflictState"));
   if (entry.conditions.includes("uploading")) words.push(word("uploadingState"));
+  if (entry.conditions.includes("downloading")) words.push(word("downloadingState"));
   if (entry.conditions.includes("excluded")) words.push(word("excludedState"));
   if (entry.conditions.includes("unlisted")) words.push(word("unlistedState"));
   if (entry.state && entry.kind === "document") words.push(word(entry.state));
@@ -27,6 +28,7 @@ function emblem(entry) {
   if (entry.error || entry.conditions.includes("error")) return "⚠";
   if (entry.conditions.includes("conflict")) return "⚡";
   if (entry.conditions.includes("uploading")) return "↑";
+  if (entry.conditions.includes("downloading")) return "↓";
   const mark = entry.kind === "document" ? EMBLEMS[entry.state] ?? "" : "";
   return mark + (entry.conditions.includes("pinned") ? " ★" : "");
 }
