@@ -49,7 +49,10 @@ extension HTTPTransport {
             return try await withTaskCancellationHandler {
                 let channel = try await open(location, opening)
                 return try await channel.executeThenClose { incoming, outgoing in
-                    try await body(WebSocket(incoming: incoming, outgoing: outgoing))
+                    let result = try await body(WebSocket(incoming: incoming, outgoing: outgoing))
+                    // (The texts of a connection that was given up may just end.)
+                    try Task.checkCancellation()
+                    return result
                 }
             } onCancel: {
                 opening.cancel()
