@@ -6,7 +6,7 @@ import Testing
 @testable import Daemon
 
 /// The user's cache of thumbnails, what a domain has put there, and the desktop's thumbnailers.
-@Suite("The cache of thumbnails") struct ThumbnailCacheTests {
+@Suite("The cache of thumbnails") final class ThumbnailCacheTests {
     private let folder: String
 
     init() throws {
@@ -15,7 +15,7 @@ import Testing
         folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    private func remove() { try? FileManager.default.removeItem(atPath: folder) }
+    deinit { try? FileManager.default.removeItem(atPath: folder) }
 
     /// 64 × 64 pixels, made with Python's zlib.
     static let picture = Data(
@@ -71,7 +71,6 @@ import Testing
 
     @Test("a thumbnail is found in each size, only for the date that it was stored with")
     func installing() throws {
-        defer { remove() }
         let cache = ThumbnailCache(folder: folder)
         let (uri, raster) = ("file:///m/a", try #require(Raster(Self.picture)))
         #expect(try cache.install(raster, of: uri, modified: 7) > 0)
@@ -101,7 +100,6 @@ import Testing
 
     @Test("the ledger of a domain's thumbnails survives a restart, and is bounded")
     func ledger() throws {
-        defer { remove() }
         func entry(_ inode: Int64, bytes: Int64 = 10) -> ThumbnailLedger.Entry {
             ThumbnailLedger.Entry(
                 inode: inode, uri: "file:///m/\(inode)", modified: 1, nanoseconds: 1_000_000_000, size: 5, bytes: bytes)
@@ -159,7 +157,6 @@ import Testing
             ("echo x >\"$2\"", false), ("exit 3", false), ("sleep 5 & cp \"$1\" \"$2\"", true),
         ])
     func bounds(_ script: String, _ succeeds: Bool) async throws {
-        defer { remove() }
         let store = try ContentStore(directory: folder + "/content")
         let content = try store.open(
             GenerationID(inode: 1, number: 1), size: 0, baseSize: 0, present: nil)
@@ -179,7 +176,6 @@ import Testing
 
     @Test("a thumbnailer gets a copy, so it cannot change the document, whatever the document's name")
     func copies() throws {
-        defer { remove() }
         let store = try ContentStore(directory: folder + "/content")
         let content = try store.open(
             GenerationID(inode: 1, number: 1), size: 0, baseSize: 0, present: nil)
