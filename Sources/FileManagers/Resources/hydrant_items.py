@@ -433,6 +433,39 @@ class Shown:
             self._folders.setdefault(folder, {})[shown(path)] = file.weak_ref()
         return item
 
+    # What Nautilus and Nemo have in common: `library` is their module, with classes of the same names.
+
+    def describe(self, file):
+        """Adds what is known of a file to it: emblems, and the words of the column."""
+        item = self.look(local_path(file.get_uri()), file)
+        if item is None:
+            return
+        for emblem in item.emblems:
+            file.add_emblem(emblem)
+        file.add_string_attribute("hydrant_state", item.words)
+
+    @staticmethod
+    def columns(library):
+        return [
+            library.Column(
+                name="HydrantExtension::state", attribute="hydrant_state", label="State",
+                description="Whether the file is on this machine (Hydrant)"),
+        ]
+
+    def menu_items(self, library, files):
+        """One entry with a menu of its own; none unless all files are in mounts."""
+        paths = [local_path(file.get_uri()) for file in files]
+        if not paths or not all(map(self.items.knows, paths)):
+            return []
+        inner = library.Menu()
+        for action, label, tip in menu(paths, [self.items.look(path) for path in paths]):
+            entry = library.MenuItem(name="HydrantExtension::" + action, label=label, tip=tip)
+            entry.connect("activate", lambda _entry, action=action: act(action, paths))
+            inner.append_item(entry)
+        top = library.MenuItem(name="HydrantExtension::menu", label="Hydrant", tip="Files on demand")
+        top.set_submenu(inner)
+        return [top]
+
     def _is_shown(self, folder):
         name = folder if isinstance(folder, str) else shown(folder)
         files = self._folders.get(name, {})

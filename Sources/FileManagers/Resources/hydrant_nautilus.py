@@ -19,35 +19,14 @@ if hasattr(Nautilus, "PropertiesModelProvider"):
 
 class HydrantExtension(GObject.GObject, *_bases):
     def update_file_info(self, file):
-        path = hydrant_items.local_path(file.get_uri())
-        item = _shown.look(path, file)
-        if item is None:
-            return
-        for emblem in item.emblems:
-            file.add_emblem(emblem)
-        file.add_string_attribute("hydrant_state", item.words)
+        _shown.describe(file)
 
     def get_columns(self):
-        return [
-            Nautilus.Column(
-                name="HydrantExtension::state", attribute="hydrant_state", label="State",
-                description="Whether the file is on this machine (Hydrant)"),
-        ]
+        return _shown.columns(Nautilus)
 
     # (Before Nautilus 43 the window comes first.)
     def get_file_items(self, *arguments):
-        paths = [hydrant_items.local_path(file.get_uri()) for file in arguments[-1]]
-        if not paths or not all(map(_shown.items.knows, paths)):
-            return []
-        entries = hydrant_items.menu(paths, [_shown.items.look(path) for path in paths])
-        inner = Nautilus.Menu()
-        for action, label, tip in entries:
-            entry = Nautilus.MenuItem(name="HydrantExtension::" + action, label=label, tip=tip)
-            entry.connect("activate", lambda _entry, action=action: hydrant_items.act(action, paths))
-            inner.append_item(entry)
-        top = Nautilus.MenuItem(name="HydrantExtension::menu", label="Hydrant", tip="Files on demand")
-        top.set_submenu(inner)
-        return [top]
+        return _shown.menu_items(Nautilus, arguments[-1])
 
     def get_models(self, files):
         path = hydrant_items.local_path(files[0].get_uri()) if len(files) == 1 else None

@@ -21,33 +21,13 @@ class HydrantExtension(
         return ["Hydrant:::Shows which documents of remote stores are on this machine"]
 
     def update_file_info(self, file):
-        path = hydrant_items.local_path(file.get_uri())
-        item = _shown.look(path, file)
-        if item is None:
-            return
-        for emblem in item.emblems:
-            file.add_emblem(emblem)
-        file.add_string_attribute("hydrant_state", item.words)
+        _shown.describe(file)
 
     def get_columns(self):
-        return [
-            Nemo.Column(
-                name="HydrantExtension::state", attribute="hydrant_state", label="State",
-                description="Whether the file is on this machine (Hydrant)"),
-        ]
+        return _shown.columns(Nemo)
 
     def get_file_items(self, *arguments):
-        paths = [hydrant_items.local_path(file.get_uri()) for file in arguments[-1]]
-        if not paths or not all(map(_shown.items.knows, paths)):
-            return []
-        inner = Nemo.Menu()
-        for action, label, tip in hydrant_items.menu(paths, [_shown.items.look(path) for path in paths]):
-            entry = Nemo.MenuItem(name="HydrantExtension::" + action, label=label, tip=tip)
-            entry.connect("activate", lambda _entry, action=action: hydrant_items.act(action, paths))
-            inner.append_item(entry)
-        top = Nemo.MenuItem(name="HydrantExtension::menu", label="Hydrant", tip="Files on demand")
-        top.set_submenu(inner)
-        return [top]
+        return _shown.menu_items(Nemo, arguments[-1])
 
     def get_property_pages(self, files):
         path = hydrant_items.local_path(files[0].get_uri()) if len(files) == 1 else None
