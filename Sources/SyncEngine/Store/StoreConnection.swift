@@ -11,7 +11,7 @@ package final class StoreConnection: Sendable {
         package var failure: FileProviderError?
         /// The moment of the last change; nil: nobody has asked yet.
         package var since: FileTime?
-        /// Since the loss of the store, or of the last loss, a mere look for it failed as well.
+        /// A probe failed too, since the store was lost (while it answers: since it was lost last).
         fileprivate var isLossSure = false
         /// The user has signed in again since the failure, and nobody has asked the store since.
         fileprivate var mayBeBack = false
@@ -42,7 +42,7 @@ package final class StoreConnection: Sendable {
         }
     }
 
-    /// A look for the store, from `asked`, failed as before.
+    /// A probe that began at `asked` failed as the request before it.
     func isNotBack(asked: ContinuousClock.Instant) {
         current.withLock { state in
             state.isLossSure = true

@@ -66,7 +66,8 @@ package final class Transfers: Sendable {
         running.withLock { running in running.all.values.sorted { $0.id < $1.id } }
     }
 
-    /// Called when the download of a document begins or ends. Set once; must not block.
+    /// Called when the download of a document begins, under that download's lock, and when it ends. Set once; must not
+    /// block, nor ask for the download.
     package func onDownload(_ body: @escaping @Sendable (InodeID) -> Void) { downloads.set(body) }
 
     package func isDownloading(_ inode: InodeID) -> Bool {
